@@ -1,0 +1,62 @@
+# The front door.  meson does the work; tools/need installs what is missing on Debian.
+#   make run     builds and shows a profile
+#   make test    everything that has to hold
+export PATH := /usr/bin:/bin:$(PATH)
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+FUZZ_S  ?= 60
+
+# What `make run` shows.
+RUN = build/kiln info examples/checkout.otlp
+
+.PHONY: build run test bench fuzz lint format asan tsan coverage install clean help
+.NOTPARALLEL:
+
+build: ## build/kiln and build/libkiln.so (the default)
+	@tools/need run
+	@tools/build gcc
+
+run: build ## build, then show the example profile
+	$(RUN)
+
+test: ## both compilers, all tests, sanitizers, fuzz smoke, checks
+	@tools/need test
+	@tools/test
+
+bench: ## measure against the peers
+	@tools/need bench
+	@tools/build gcc -Dbench=enabled
+	@bench/run
+
+fuzz: ## fuzz each target for FUZZ_S seconds (60)
+	@tools/need fuzz
+	@tools/build fuzz
+	@tools/fuzz $(FUZZ_S)
+
+lint: ## clang-tidy, shellcheck, clang-format (slow)
+	@tools/need lint
+	@tools/lint
+
+format: ## put the layout of all C files right
+	@tools/need lint
+	@tools/test format
+
+asan tsan: ## the tests under ASan+UBSan, under TSan
+	@tools/need test
+	@tools/test $@
+
+coverage: ## line coverage of the tests
+	@tools/need test
+	@tools/coverage
+
+install: ## into DESTDIR and PREFIX (/usr/local)
+	@tools/need run
+	@tools/build gcc -Dprefix=$(PREFIX)
+	@DESTDIR="$(DESTDIR)" meson install -C build --no-rebuild
+
+clean: ## remove all build directories
+	rm -rf build build-clang build-asan build-tsan build-fuzz build-coverage
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z ]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
