@@ -1,0 +1,170 @@
+#include "base/arena.h"
+
+#include "base/ban.h"
+
+struct arena_block {
+    arena_block *next;
+    size_t cap, n;
+    _Alignas(ARENA_ALIGN) unsigned char data[];
+};
+
+static size_t round_up(size_t n) { return (n + (ARENA_ALIGN - 1)) & ~(size_t)(ARENA_ALIGN - 1); }
+
+static bool charge(arena *a, size_t n)
+{
+    size_t used;
+    if (ckd_add(&used, a->used, n) || (a->budget && used > a->budget)) return false;
+    a->used = used;
+    if (used > a->peak) a->peak = used;
+    return true;
+}
+
+static arena_block *block_new(arena *a, size_t cap)
+{
+    /* The smallest spare block that fits, so that a decode of the same shape finds its own again. */
+    arena_block **best = NULL;
+    for (arena_block **b = &a->spare; *b; b = &(*b)->next)
+        if ((*b)->cap >= cap && (!best || (*b)->cap < (*best)->cap)) best = b;
+    arena_block *b;
+    if (best) {
+        b = *best;
+        *best = b->next;
+    } else {
+        if (cap > SIZE_MAX - sizeof *b) return NULL;
+        b = malloc(sizeof *b + cap);
+        if (!b) return NULL;
+        a->n_mallocs++;
+        b->cap = cap;
+    }
+    b->n = 0;
+    b->next = a->live;
+    a->live = b;
+    return b;
+}
+
+void *arena_alloc(arena *a, size_t n)
+{
+    if (n > SIZE_MAX / 2) return NULL;
+    size_t r = round_up(n);
+    if (!charge(a, r)) return NULL;
+    arena_block *b = a->cur;
+    if (!b || b->cap - b->n < r) {
+        if (r >= ARENA_LARGE) {
+            b = block_new(a, r);
+        } else {
+            /* Blocks double up to ARENA_LARGE, so that small messages stay small. */
+            size_t cap = b ? b->cap * 2 : ARENA_BLOCK_MIN;
+            if (cap > ARENA_LARGE) cap = ARENA_LARGE;
+            if (cap < r) cap = r;
+            b = block_new(a, cap);
+            if (b) a->cur = b;
+        }
+        if (!b) {
+            a->used -= r;
+            return NULL;
+        }
+    }
+    void *p = b->data + b->n;
+    b->n += r;
+    return p;
+}
+
+/* The block whose newest piece is p, or NULL.  Callers grow what they took last, so the first
+ * few blocks answer. */
+static arena_block **block_of_tail(arena *a, void *p, size_t old)
+{
+    for (arena_block **b = &a->live; *b; b = &(*b)->next)
+        if ((unsigned char *)p + round_up(old) == (*b)->data + (*b)->n) return b;
+    return NULL;
+}
+
+void *arena_grow(arena *a, void *p, size_t old, size_t n)
+{
+    if (!p) return arena_alloc(a, n);
+    size_t from = round_up(old);
+    if (n > SIZE_MAX / 2) return NULL;
+    size_t to = round_up(n);
+    if (to <= from) return p;
+    arena_block **at = block_of_tail(a, p, old), *b = at ? *at : NULL;
+    if (b && b->cap - b->n >= to - from) {
+        if (!charge(a, to - from)) return NULL;
+        b->n += to - from;
+        return p;
+    }
+    if (b && b->data == (unsigned char *)p && to >= ARENA_LARGE) {
+        if (!charge(a, to - from)) return NULL;
+        arena_block *r = realloc(b, sizeof *b + to);
+        if (!r) {
+            a->used -= to - from;
+            return NULL;
+        }
+        a->n_mallocs++;
+        if (a->cur == b) a->cur = r;
+        r->cap = r->n = to;
+        *at = r;
+        return r->data;
+    }
+    void *q = arena_alloc(a, n);
+    if (q && old) memcpy(q, p, old);
+    return q;
+}
+
+bool arena_reserve(arena *a, size_t n)
+{
+    if (n > SIZE_MAX / 2) return false;
+    if (a->cur && a->cur->cap - a->cur->n >= n) return true;
+    arena_block *b = block_new(a, round_up(n));
+    if (!b) return false;
+    a->cur = b;
+    return true;
+}
+
+void arena_trim(arena *a, void *p, size_t old, size_t n)
+{
+    size_t from = round_up(old), to = round_up(n);
+    arena_block **at = to < from ? block_of_tail(a, p, old) : NULL;
+    if (!at) return;
+    (*at)->n -= from - to;
+    a->used -= from - to;
+}
+
+void arena_reset(arena *a)
+{
+    while (a->live) {
+        arena_block *b = a->live;
+        a->live = b->next;
+        b->next = a->spare;
+        a->spare = b;
+    }
+    a->cur = NULL;
+    a->used = 0;
+}
+
+void arena_free(arena *a)
+{
+    arena_reset(a);
+    while (a->spare) {
+        arena_block *b = a->spare;
+        a->spare = b->next;
+        free(b);
+    }
+    *a = (arena){.budget = a->budget};
+}
+
+void *arena_zero(arena *a, size_t n)
+{
+    void *p = arena_alloc(a, n);
+    return p ? memset(p, 0, n) : NULL;
+}
+
+void *arena_array(arena *a, size_t n, size_t size)
+{
+    size_t bytes;
+    return ckd_mul(&bytes, n, size) ? NULL : arena_alloc(a, bytes);
+}
+
+void *arena_array_zero(arena *a, size_t n, size_t size)
+{
+    size_t bytes;
+    return ckd_mul(&bytes, n, size) ? NULL : arena_zero(a, bytes);
+}
