@@ -1,0 +1,63 @@
+/* contest.h - what the harness knows of a contestant: how to open, run and close it.
+ *
+ * A contestant keeps its memory between runs (that is the reuse we measure); the first run after
+ * open is the cold one.  One table a file; bench.c puts the tables together. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PAYLOAD_PADDING = 64 }; /* readable zero bytes after the input: the walkers read ahead */
+
+typedef enum payload_kind { PAYLOAD_OTLP, PAYLOAD_JSON, PAYLOAD_KINDS } payload_kind;
+
+typedef struct payload {
+    const char *name; /* file name without folders */
+    const char *path;
+    payload_kind kind;
+    const uint8_t *p; /* n bytes and PAYLOAD_PADDING zeros, page-aligned */
+    size_t n;
+} payload;
+
+typedef enum role {
+    ROLE_LIMIT,    /* shown, not judged: memcpy, the other walkers */
+    ROLE_WALK,     /* the base of decoding is the fastest of these */
+    ROLE_PEER,     /* protobuf C++, yajl */
+    ROLE_PORTABLE, /* Kiln without vector instructions */
+    ROLE_VECTOR,   /* Kiln as it ships */
+} role;
+
+typedef struct contestant {
+    const char *name;
+    role role;
+    payload_kind kind;
+    void *(*open)(const payload *in);              /* NULL = cannot run here */
+    bool (*decode)(void *self, const payload *in); /* the result replaces the former one */
+    size_t (*encode)(void *self,
+                     const uint8_t **out); /* of what was decoded; 0 = failed; may be NULL */
+    void (*close)(void *self);
+} contestant;
+
+typedef struct contestants {
+    const contestant *v;
+    size_t n;
+} contestants;
+
+contestants walk_contestants(void);
+contestants limit_contestants(void); /* with BENCH_LIMIT: programs outside this repository */
+contestants pbcpp_contestants(void); /* with BENCH_PBCPP */
+contestants yajl_contestants(void);  /* with BENCH_YAJL */
+contestants kiln_contestants(void);  /* with BENCH_KILN */
+
+/* With BENCH_KILN.  The payload as OTLP/JSON, or in canonical order, in memory to be freed.  False:
+ * that part of Kiln is not there. */
+bool kiln_to_json(const payload *in, uint8_t **out, size_t *n);
+bool kiln_canonical(const payload *in, uint8_t **out, size_t *n);
+
+#ifdef __cplusplus
+}
+#endif
