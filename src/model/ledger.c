@@ -1,0 +1,67 @@
+#include "model/ledger.h"
+
+#include "base/ban.h"
+
+static const struct {
+    const char *name, *what;
+} concepts[] = {
+#define X(id, name, what) {name, what},
+    LOSS_CONCEPTS(X)
+#undef X
+};
+
+static loss *find(ledger *l, loss_stage stage, loss_concept concept, const char *carried_as)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        loss *x = &l->v[i];
+        if (x->concept == concept && x->stage == stage && !x->carried_as == !carried_as) return x;
+    }
+    return NULL;
+}
+
+void ledger_add_n(ledger *l, loss_stage stage, loss_concept concept, const char *carried_as,
+                  uint64_t count, const char *path, str value)
+{
+    if (!l || !count) return;
+    loss *x = find(l, stage, concept, carried_as);
+    if (x) {
+        x->count += count;
+        return;
+    }
+    if (l->n == ARRAY_LEN(l->v)) return; /* cannot happen: one slot per key */
+    x = &l->v[l->n++];
+    *x = (loss){.concept = concept, .stage = stage, .count = count, .carried_as = carried_as};
+    snprintf(x->path, sizeof x->path, "%s", path ? path : "");
+    snprintf(x->value, sizeof x->value, "%.*s", STR_ARG(value));
+}
+
+void ledger_add(ledger *l, loss_stage stage, loss_concept concept, const char *carried_as,
+                const char *path, str value)
+{
+    ledger_add_n(l, stage, concept, carried_as, 1, path, value);
+}
+
+void ledger_merge(ledger *to, const ledger *from)
+{
+    for (size_t i = 0; from && i < from->n; i++) {
+        const loss *x = &from->v[i];
+        ledger_add_n(to, x->stage, x->concept, x->carried_as, x->count, x->path,
+                     str_of(x->value));
+    }
+}
+
+bool ledger_lost(const ledger *l)
+{
+    for (size_t i = 0; l && i < l->n; i++)
+        if (!l->v[i].carried_as) return true;
+    return false;
+}
+
+const char *loss_name(loss_concept c) { return concepts[c].name; }
+const char *loss_what(loss_concept c) { return concepts[c].what; }
+
+const char *loss_stage_name(loss_stage s)
+{
+    static const char *const names[] = {"read", "write", "merge", "ingest"};
+    return names[s];
+}

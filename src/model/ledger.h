@@ -1,0 +1,68 @@
+/* model/ledger.h - the loss ledger: what a read, write, merge or ingest could not carry.
+ *
+ * One entry per concept and stage: how many, and the first example.  What travelled as an attribute
+ * instead says under which key; `--strict` ignores those. */
+#pragma once
+#include "base/arena.h"
+#include "base/str.h"
+
+/* Closed list; the rows of the loss matrix (docs/losses.md) and what the wire itself can lose. */
+#define LOSS_CONCEPTS(X)                                                                           \
+    X(UNKNOWN_FIELD, "unknown_field", "a field that no layout knows was skipped")                  \
+    X(AGGREGATION_TEMPORALITY, "aggregation_temporality", "delta or cumulative")                   \
+    X(COMMENTS, "comments", "free text on a profile")                                              \
+    X(DEFAULT_SAMPLE_TYPE, "default_sample_type", "which type a viewer shows first")               \
+    X(SAMPLE_TYPE_ORDER, "sample_type_order", "order of several types in one profile")             \
+    X(DROP_KEEP_FRAMES, "drop_keep_frames", "pprof's frame filters")                               \
+    X(SYMBOL_STATE, "symbol_state", "has_functions and the like on a mapping")                     \
+    X(FOLDED_FLAG, "folded_flag", "is_folded on a location")                                       \
+    X(FRAME_TYPE, "frame_type", "type of a frame")                                                 \
+    X(BUILD_ID, "build_id", "identity of a binary")                                                \
+    X(BUILD_ID_KIND, "build_id_kind", "how a build id was made")                                   \
+    X(STACK_ID, "stack_id", "global id of a stack")                                                \
+    X(ATTRIBUTE_UNIT, "attribute_unit", "unit of an attribute")                                    \
+    X(STRING_REFERENCE, "string_reference", "a string by index became inline")                     \
+    X(ENTITY_REF, "entity_ref", "entity of a resource")                                            \
+    X(ARBITRARY_ID, "arbitrary_id", "ids without meaning beyond identity")                         \
+    X(LABEL, "label", "pprof label")                                                               \
+    X(TIME, "time", "start, end or duration disagreed or did not fit")                             \
+    X(TIMESTAMP, "timestamp", "time of an observation")                                            \
+    X(VALUE_SATURATED, "value_saturated", "a sum did not fit 64 bits")                             \
+    X(MIXED_SHAPE, "mixed_shape", "samples of different shapes were joined")                       \
+    X(INDEX_REPAIRED, "index_repaired", "an index outside its table was cleared")                  \
+    X(TRUNCATED, "truncated", "input ended early")
+
+typedef enum loss_concept {
+#define X(id, name, what) LOSS_##id,
+    LOSS_CONCEPTS(X)
+#undef X
+        LOSS_CONCEPT_COUNT
+} loss_concept;
+
+typedef enum loss_stage { STAGE_READ, STAGE_WRITE, STAGE_MERGE, STAGE_INGEST } loss_stage;
+
+typedef struct loss {
+    loss_concept concept;
+    loss_stage stage;
+    uint64_t count;
+    char path[128], value[64]; /* the first example; value may be "" */
+    const char *carried_as;    /* attribute key, or NULL: lost */
+} loss;
+
+typedef struct ledger {
+    loss v[LOSS_CONCEPT_COUNT * 8]; /* concept x stage x (carried, lost): never grows */
+    size_t n;
+} ledger;
+
+/* Counts one loss; the first of its kind keeps its example.  `l` may be NULL.  carried_as points to
+ * static text or is NULL. */
+void ledger_add(ledger *l, loss_stage stage, loss_concept concept, const char *carried_as,
+                const char *path, str value);
+void ledger_add_n(ledger *l, loss_stage stage, loss_concept concept, const char *carried_as,
+                  uint64_t count, const char *path, str value);
+void ledger_merge(ledger *to, const ledger *from);
+bool ledger_lost(const ledger *l); /* anything not carried? */
+
+const char *loss_name(loss_concept c);
+const char *loss_what(loss_concept c);
+const char *loss_stage_name(loss_stage s);
