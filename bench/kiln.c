@@ -8,6 +8,8 @@
 #include "model/model.h"
 #include "wire/otlp.h"
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #ifdef BENCH_JSON
 #include "wire/otlp_json.h"
 #endif
@@ -52,7 +54,7 @@ static bool decode(void *self, const payload *in)
     codec *c = self;
     err e = {0};
     arena_reset(&c->a);
-    otlp_decode_opts o = {.simd = c->simd};
+    otlp_decode_opts o = {.simd = c->simd, .layout = LAYOUT_CURRENT}; /* as the peers: known */
     return otlp_decode(in->p, in->n, &o, &c->a, &c->m, &e) || complain("decode", in, &e);
 }
 
@@ -102,10 +104,10 @@ contestants kiln_contestants(void)
 #if defined BENCH_JSON || defined BENCH_CANONICAL
 static bool take(codec *c, uint8_t **out, size_t *n) /* the buffer's bytes go to the caller */
 {
-    *out = (uint8_t *)c->out.p;
     *n = c->out.n;
-    c->out = (buf){0};
-    return true;
+    *out = malloc(*n); /* not the buffer itself: an encoder may begin in the middle of it */
+    if (*out) memcpy(*out, c->out.p, *n);
+    return *out != NULL;
 }
 #endif
 

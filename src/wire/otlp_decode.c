@@ -27,14 +27,15 @@ static void reserve(hot *h, size_t n)
     model *m = h->m;
     dict *d = &m->dict;
     arena *a = h->a;
-    size_t entries = n / 64 + 16, few = entries / 16 + 4;
+    size_t entries = n / 64 + 16, few = entries / 16 + 3;
     size_t n_frames = n / 2 + 2 * HOT_SLACK, n_values = n / 9 + HOT_SLACK,
            n_attrs = n / 8 + 2 * HOT_SLACK;
     bool large = n >= ARENA_LARGE;
     size_t tables = entries * (sizeof(str) + sizeof(location) + sizeof(function) + sizeof(line) +
                                3 * sizeof(uint32_t)) +
                     few * (sizeof(mapping) + 4 * sizeof(link_ids) + 4 * sizeof(attribute)) +
-                    (n / 8 + 16) * (sizeof(uint32_t) + sizeof(uint64_t)) + 16 * ARENA_ALIGN;
+                    few * (sizeof(resource) + sizeof(scope) + sizeof(profile)) +
+                    (n / 8 + 16) * (sizeof(uint32_t) + sizeof(uint64_t)) + 20 * ARENA_ALIGN;
     size_t pools = (n_frames + n_attrs) * sizeof(uint32_t) + n_values * sizeof(int64_t);
     if (a->budget && (a->budget < a->used || a->budget - a->used < 2 * (tables + pools)))
         return; /* tight: take only what is really there */
@@ -45,6 +46,9 @@ static void reserve(hot *h, size_t n)
     if (!arena_reserve(a, tables + (large ? n : pools + 1024))) return;
     uint8_t *at = arena_alloc(a, large ? tables : tables + pools);
     if (!at) return;
+    CARVE(&m->resources, few);
+    CARVE(&m->scopes, few);
+    CARVE(&m->profiles, few);
     CARVE(&d->strings, entries);
     CARVE(&d->locations, entries);
     CARVE(&d->functions, entries);

@@ -44,10 +44,31 @@ static uint64_t little_endian(const uint8_t *p, size_t n)
     return v;
 }
 
+/* Nearly every field of the envelope: tag and value (or length) of one byte each. */
+static bool next_short(pb_cur *c, pb_field *f)
+{
+    const uint8_t *p = c->p;
+    if (c->end - p < 2 || p[0] >= 0x80 || p[1] >= 0x80 || p[0] < 8) return false;
+    f->number = p[0] >> 3;
+    f->wire = p[0] & 7;
+    f->value = p[1];
+    if (f->wire == 2) {
+        if (p[1] > c->end - p - 2) return false;
+        f->data = p + 2;
+        c->p = p + 2 + p[1];
+        return true;
+    }
+    c->p = p + 2;
+    if (f->wire == 0) return true;
+    c->p = p;
+    return false;
+}
+
 bool pb_next(pb_cur *c, pb_field *f)
 {
     if (c->p == c->end) return false;
     f->at = c->p;
+    if (next_short(c, f)) return true;
     uint64_t tag;
     if (!pb_varint(c, &tag)) return false;
     if (tag > UINT32_MAX || tag >> 3 == 0)

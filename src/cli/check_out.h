@@ -1,0 +1,12 @@
+/* cli/check_out.h - the findings of `kiln check`, printed. */
+#pragma once
+#include "check/check.h"
+#include "cli/cli.h"
+
+struct json_out;
+
+void check_text(cli *c, const char *path, const check_report *r);
+void check_json(struct json_out *o, const check_report *r); /* keys of an open object */
+void check_rules_text(cli *c);
+void check_rules_json(cli *c);
+void fix_text(cli *c, const char *path, const fix_report *r);

@@ -1,0 +1,92 @@
+#include "cli/cli.h"
+
+#include "base/ban.h"
+#include <errno.h>
+#include <unistd.h>
+
+bool cli_flush(cli *c)
+{
+    bool ok = !c->out.failed;
+    if (!ok) cli_fail(c, EXIT_ENVIRONMENT, "out of memory for the output");
+    for (size_t at = 0; ok && !c->out_closed && at < c->out.n;) {
+        ssize_t k = write(STDOUT_FILENO, c->out.p + at, c->out.n - at);
+        if (k >= 0) {
+            at += (size_t)k;
+        } else if (errno == EPIPE) {
+            c->out_closed = true;
+        } else if (errno != EINTR) {
+            cli_fail(c, EXIT_ENVIRONMENT, "cannot write to standard output: %s", strerror(errno));
+            ok = false;
+        }
+    }
+    buf_reset(&c->out);
+    return ok;
+}
+
+static void say(cli *c, const char *fmt, va_list ap) PRINTF(2, 0);
+
+static void say(cli *c, const char *fmt, va_list ap)
+{
+    cli_status(c, "%s", "");
+    char line[1024];
+    vsnprintf(line, sizeof line, fmt, ap);
+    bool color = c->term_err.color;
+    fprintf(stderr, "%skiln:%s %s\n", paint_on(color, PAINT_BOLD), paint_on(color, PAINT_OFF),
+            line);
+}
+
+void cli_fail(cli *c, exit_code code, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    say(c, fmt, ap);
+    va_end(ap);
+    if (code > c->worst) c->worst = code;
+}
+
+void cli_note(cli *c, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    say(c, fmt, ap);
+    va_end(ap);
+}
+
+static exit_code code_of(const err *e)
+{
+    return e->code == ERR_SYS     ? EXIT_ENVIRONMENT
+           : e->code == ERR_USAGE ? EXIT_USAGE
+                                  : EXIT_BAD_INPUT;
+}
+
+void cli_fail_err(cli *c, const char *path, const err *e)
+{
+    char text[512];
+    err_text(e, text, sizeof text);
+    if (path)
+        cli_fail(c, code_of(e), "%s: %s", !strcmp(path, "-") ? "standard input" : path, text);
+    else
+        cli_fail(c, code_of(e), "%s", text);
+}
+
+void cli_status(cli *c, const char *fmt, ...)
+{
+    if (!c->term_err.tty) return;
+    char line[120];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "\r\033[K%.*s", (int)c->term_err.width - 1, line);
+    fflush(stderr);
+}
+
+const char *paint_on(bool color, paint p)
+{
+    static const char *const codes[] = {
+        [PAINT_OFF] = "\033[0m",   [PAINT_BOLD] = "\033[1m",    [PAINT_DIM] = "\033[2m",
+        [PAINT_RED] = "\033[31m",  [PAINT_YELLOW] = "\033[33m", [PAINT_GREEN] = "\033[32m",
+        [PAINT_CYAN] = "\033[36m",
+    };
+    return color ? codes[p] : "";
+}

@@ -1,0 +1,99 @@
+#include "cli/cli.h"
+
+#include "cli/input.h"
+#include "wire/dump.h"
+#include "wire/otlp_json.h"
+#include "base/ban.h"
+
+/* Text leaves as it comes, so that a large file needs no large buffer. */
+static bool to_stdout(void *ctx, str text, err *e)
+{
+    cli *c = ctx;
+    buf_str(&c->out, text);
+    if (cli_flush(c) && !c->out_closed) return true;
+    return err_set(e, ERR_SYS, "standard output was closed");
+}
+
+static dump_format wanted(const cli *c)
+{
+    bool known;
+    return c->o.format ? dump_format_from_name(str_of(c->o.format), &known) : DUMP_YAML;
+}
+
+/* Between payloads, in the way of each form. */
+static void separator(cli *c, const payload *p)
+{
+    if (p->index == 0) return;
+    switch (wanted(c)) {
+    case DUMP_YAML: buf_z(&c->out, "---\n"); break;
+    case DUMP_TEXT: buf_z(&c->out, "\n# next payload\n"); break;
+    case DUMP_JSON: break;
+    }
+}
+
+/* Which layout to print by: forced, or found; a doubtful one is said. */
+static layout layout_of(cli *c, const char *path, str bytes)
+{
+    if (c->o.layout) return layout_from_name(str_of(c->o.layout));
+    if (c->o.from && !strcmp(c->o.from, "otlp-1.9")) return LAYOUT_1_9;
+    layout_verdict v;
+    layout_detect(bytes.p, bytes.n, &v);
+    if (v.confidence == LAYOUT_NONE || v.confidence == LAYOUT_AMBIGUOUS)
+        cli_note(c, "%s: printed as layout %s, which is not certain: %s (--layout forces one)",
+                 input_name(path), layout_name(v.layout), v.evidence);
+    return v.layout == LAYOUT_UNKNOWN ? LAYOUT_CURRENT : v.layout;
+}
+
+static bool dump(cli *c, const char *path, const payload *p, err *e)
+{
+    dump_opts o = {.format = wanted(c), .write = to_stdout, .ctx = c};
+    buf pb = {0}, text = {0};
+    str bytes = p->bytes;
+    layout l;
+    bool ok = true;
+    if (p->kind == PAYLOAD_JSON) {
+        otlp_json_found found = {0};
+        l = c->o.layout ? layout_from_name(str_of(c->o.layout)) : LAYOUT_UNKNOWN;
+        ok = otlp_json_to_pb(bytes.p, bytes.n, l, &pb, &found, e);
+        bytes = buf_view(&pb);
+        l = found.layout;
+    } else {
+        l = layout_of(c, path, bytes);
+    }
+    separator(c, p);
+    ok = ok && dump_pb(bytes.p, bytes.n, l, &o, &text, e);
+    buf_str(&c->out, buf_view(&text));
+    if (!ok && e->offset != NO_OFFSET && !p->packed) e->offset += p->offset;
+    buf_free(&pb);
+    buf_free(&text);
+    return ok;
+}
+
+static void cat(cli *c, const char *path)
+{
+    input in;
+    if (!input_unpack(c, path, &in)) return;
+    err e = {0};
+    arena a = {.budget = in.arena.budget}; /* of one payload */
+    frames f = frames_of(in.doc.bytes, c->o.max_payload, &a);
+    bool ok = true;
+    for (payload p; ok && !c->out_closed && frames_next(&f, &p, &e); arena_reset(&a)) {
+        if (c->o.from) p.kind = !strcmp(c->o.from, "otlp-json") ? PAYLOAD_JSON : PAYLOAD_PROTOBUF;
+        ok = dump(c, path, &p, &e) && cli_flush(c);
+    }
+    if (e.code && !c->out_closed) {
+        cli_flush(c); /* what came before the failure */
+        cli_fail_err(c, path, &e);
+    }
+    arena_free(&a);
+    input_close(&in);
+}
+
+exit_code cmd_cat(cli *c)
+{
+    for (size_t i = 0; i < c->n_args && !c->out_closed; i++) {
+        if (i && wanted(c) == DUMP_YAML) buf_z(&c->out, "---\n");
+        cat(c, c->args[i]);
+    }
+    return c->worst;
+}

@@ -1,0 +1,241 @@
+#include "cli/cli.h"
+
+#include "cli/check_out.h"
+#include "cli/input.h"
+#include "model/merge.h"
+#include "wire/json.h"
+#include "wire/otlp.h"
+#include "wire/otlp_json.h"
+#include "base/ban.h"
+#include <inttypes.h>
+
+/* ---- one payload ---- */
+
+/* A payload seen leniently: what is broken stays for the rules to find. */
+static bool lenient(const cli *c, const payload *p, layout l, arena *a, ledger *losses, model *m,
+                    err *e)
+{
+    otlp_decode_opts o = {.layout = l, .lenient = true, .ledger = losses};
+    bool is_json = c->o.from ? !strcmp(c->o.from, "otlp-json") : p->kind == PAYLOAD_JSON;
+    return is_json ? otlp_json_decode(p->bytes.p, p->bytes.n, &o, a, m, e)
+                   : otlp_decode(p->bytes.p, p->bytes.n, &o, a, m, e);
+}
+
+static layout layout_of(const cli *c, const payload *p)
+{
+    if (c->o.layout) return layout_from_name(str_of(c->o.layout));
+    if (c->o.from && !strcmp(c->o.from, "otlp-1.9")) return LAYOUT_1_9;
+    if (p->kind == PAYLOAD_JSON) return LAYOUT_UNKNOWN;
+    layout_verdict v;
+    layout_detect(p->bytes.p, p->bytes.n, &v);
+    return v.confidence == LAYOUT_NONE ? LAYOUT_CURRENT : v.layout;
+}
+
+static bool judge(const cli *c, const payload *p, arena *a, ledger *losses, check_report *r, err *e)
+{
+    check_opts o = {.only = c->o.only.v,
+                    .n_only = c->o.only.n,
+                    .ignore = c->o.ignore.v,
+                    .n_ignore = c->o.ignore.n};
+    layout l = layout_of(c, p);
+    if (p->kind == PAYLOAD_PROTOBUF && l == LAYOUT_CURRENT)
+        return check_bytes(p->bytes.p, p->bytes.n, &o, a, r, e);
+    model m;
+    return lenient(c, p, l, a, losses, &m, e) && check_model(&m, &o, a, r, e);
+}
+
+/* ---- one file ---- */
+
+static void show(cli *c, const char *path, const payload *p, bool several, const check_report *r,
+                 json_out *o)
+{
+    if (r->errors && c->worst < EXIT_BAD_INPUT) c->worst = EXIT_BAD_INPUT;
+    if (o) {
+        json_put_object(o);
+        json_put_key(o, STR("path"));
+        json_put_str(o, str_of(path));
+        json_put_key(o, STR("payload"));
+        json_put_u64(o, p->index);
+        check_json(o, r);
+        json_put_object_end(o);
+    } else if (!c->o.quiet || r->errors) {
+        char name[300];
+        snprintf(name, sizeof name, "%s", input_name(path));
+        if (several)
+            snprintf(name, sizeof name, "%.200s payload[%" PRIu64 "]", input_name(path), p->index);
+        check_text(c, name, r);
+    }
+}
+
+static void check_file(cli *c, const char *path, json_out *o)
+{
+    input in;
+    if (!input_unpack(c, path, &in)) return;
+    err e = {0};
+    arena a = {.budget = in.arena.budget}; /* of one payload */
+    frames f = frames_of(in.doc.bytes, c->o.max_payload, &a);
+    bool ok = true;
+    for (payload p; ok && frames_next(&f, &p, &e); arena_reset(&a)) {
+        check_report r = {0};
+        bool several = f.framing == FRAMING_LENGTHS || p.index || frames_more(&f);
+        ok = judge(c, &p, &a, &in.ledger, &r, &e);
+        if (ok) show(c, path, &p, several, &r, o);
+        if (!ok && e.offset != NO_OFFSET && !p.packed) e.offset += p.offset;
+        if (!ok && several) err_in(&e, "payload[%" PRIu64 "]", p.index);
+    }
+    if (e.code) cli_fail_err(c, path, &e);
+    arena_free(&a);
+    input_close(&in);
+    cli_flush(c);
+}
+
+/* ---- profcheck ---- */
+
+static void profcheck_file(cli *c, const char *path, json_out *o)
+{
+    input in;
+    if (!input_load(c, path, &in)) return;
+    err e = {0};
+    profcheck_opts p = {
+        .check_dupes = c->o.check_dupes,
+        .check_sample_shapes = !c->o.no_check_shapes,
+        .check_orphans = c->o.check_orphans,
+    };
+    profcheck_result r;
+    if (!profcheck_verdict(in.file.bytes.p, in.file.bytes.n, &p, &in.arena, &r, &e)) {
+        cli_fail_err(c, path, &e);
+    } else if (o) {
+        json_put_object(o);
+        json_put_key(o, STR("path"));
+        json_put_str(o, str_of(path));
+        json_put_key(o, STR("profcheck"));
+        json_put_str(o, str_of(profcheck_status_name(r.status)));
+        json_put_key(o, STR("errors"));
+        json_put_u64(o, r.n_errors);
+        json_put_key(o, STR("first"));
+        json_put_str(o, str_of(r.first));
+        json_put_object_end(o);
+    } else if (!c->o.quiet || r.status != PROFCHECK_PASS) {
+        buf_printf(&c->out, "%s: profcheck: %s\n", input_name(path),
+                   profcheck_status_name(r.status));
+        if (r.first[0]) buf_printf(&c->out, "  %s\n", r.first);
+        if (r.n_errors > 1) buf_printf(&c->out, "  ... and %" PRIu64 " more\n", r.n_errors - 1);
+    }
+    if (!e.code && r.status != PROFCHECK_PASS && c->worst < EXIT_BAD_INPUT)
+        c->worst = EXIT_BAD_INPUT;
+    input_close(&in);
+    cli_flush(c);
+}
+
+/* ---- repair ---- */
+
+static void add_actions(fix_report *total, const fix_report *r)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        size_t k = 0;
+        while (k < total->n && total->v[k].action != r->v[i].action) k++;
+        if (k < total->n)
+            total->v[k].count += r->v[i].count;
+        else if (k < ARRAY_LEN(total->v))
+            total->v[total->n++] = r->v[i];
+    }
+}
+
+/* Every payload repaired, then all in one model. */
+static bool repair(cli *c, input *in, fix_report *total, model *out, err *e)
+{
+    frames f = frames_of(in->doc.bytes, c->o.max_payload, &in->arena);
+    VEC(model) fixed = {0};
+    for (payload p; frames_next(&f, &p, e);) {
+        model broken, *m = vec_push(&in->arena, &fixed);
+        if (!m) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+        fix_report r = {0};
+        if (!lenient(c, &p, layout_of(c, &p), &in->arena, &in->ledger, &broken, e)) return false;
+        if (!check_fix(&broken, &in->arena, m, &r, e)) return false;
+        add_actions(total, &r);
+    }
+    if (e->code) return false;
+    if (fixed.n == 1) {
+        *out = fixed.v[0];
+        return true;
+    }
+    const model **list = arena_new(&in->arena, const model *, fixed.n);
+    if (!list) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    for (size_t i = 0; i < fixed.n; i++) list[i] = &fixed.v[i];
+    return model_merge(list, fixed.n, &(merge_opts){0}, &in->arena, out, e);
+}
+
+static bool write_fixed(cli *c, const model *m, err *e)
+{
+    const format *to = format_for_path(str_of(c->o.output));
+    if (!to) to = &format_otlp;
+    buf plain = {0}, packed = {0};
+    bool ok = to->write(to, m, &(write_opts){0}, &plain, e) &&
+              pack(codec_of_suffix(str_of(c->o.output)), buf_view(&plain), &packed, e) &&
+              file_write(c->o.output, buf_view(&packed), e);
+    buf_free(&plain);
+    buf_free(&packed);
+    return ok;
+}
+
+static void fix_file(cli *c, const char *path)
+{
+    input in;
+    if (!input_unpack(c, path, &in)) return;
+    err e = {0};
+    fix_report r = {0};
+    model m;
+    if (!repair(c, &in, &r, &m, &e))
+        cli_fail_err(c, path, &e);
+    else if (!write_fixed(c, &m, &e))
+        cli_fail_err(c, c->o.output, &e);
+    else if (!c->o.quiet && strcmp(c->o.output, "-") != 0)
+        fix_text(c, input_name(path), &r);
+    input_close(&in);
+}
+
+/* ---- the command ---- */
+
+static bool usage(cli *c)
+{
+    const char *wrong = NULL;
+    if (!c->n_args) wrong = "check wants FILE...; for example: kiln check app.otlp";
+    if (c->o.fix && c->n_args != 1) wrong = "--fix repairs one file at a time";
+    if (c->o.fix && !c->o.output) wrong = "--fix wants a place for the result: --output=FILE";
+    if (!c->o.fix && c->o.output) wrong = "--output belongs to --fix";
+    if (c->o.fix && c->o.profcheck) wrong = "--fix and --profcheck do not go together";
+    if (wrong) cli_fail(c, EXIT_USAGE, "%s", wrong);
+    return !wrong;
+}
+
+exit_code cmd_check(cli *c)
+{
+    if (c->o.rules) {
+        if (c->o.json)
+            check_rules_json(c);
+        else
+            check_rules_text(c);
+        return EXIT_FINE;
+    }
+    if (!usage(c)) return c->worst;
+    if (c->o.fix) {
+        fix_file(c, c->args[0]);
+        return c->worst;
+    }
+    json_out o = {.b = &c->out, .pretty = true};
+    if (c->o.json) {
+        json_put_object(&o);
+        json_put_key(&o, STR("schema"));
+        json_put_i64(&o, 1);
+        json_put_key(&o, STR("files"));
+        json_put_array(&o);
+    }
+    for (size_t i = 0; i < c->n_args; i++)
+        (c->o.profcheck ? profcheck_file : check_file)(c, c->args[i], c->o.json ? &o : NULL);
+    if (c->o.json) {
+        json_put_array_end(&o);
+        json_put_object_end(&o);
+        buf_putc(&c->out, '\n');
+    }
+    return c->worst;
+}

@@ -1,0 +1,19 @@
+#include "cli/cli.h"
+
+#include "base/ban.h"
+
+exit_code cmd_help(cli *c)
+{
+    const command *about = c->n_args ? command_named(c->args[0]) : NULL;
+    if (c->n_args && !about) {
+        cli_fail(c, EXIT_USAGE, "there is no command `%s`; `kiln help` lists them", c->args[0]);
+        return EXIT_USAGE;
+    }
+    if (c->o.man)
+        man_page(&c->out, about);
+    else if (about)
+        help_command(&c->out, about);
+    else
+        help_overview(&c->out);
+    return EXIT_FINE;
+}

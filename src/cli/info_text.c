@@ -1,0 +1,372 @@
+/* `kiln info` for people: 80 columns, the important things first. */
+#include "cli/info.h"
+
+#include "draw/human.h"
+#include "draw/text.h"
+#include "base/ban.h"
+#include <inttypes.h>
+
+enum {
+    WIDTH = 80,
+    LABEL = 14,          /* "  dictionary  " */
+    MAX_PROFILES = 12,   /* shown in full */
+    MAX_ATTRIBUTES = 16, /* of a resource */
+    MAX_SHARES = 8,
+    BAR = 24,
+};
+
+typedef struct page {
+    buf *b;
+    bool color;
+    const info *f;
+    const model *m;
+} page;
+
+static void paint_str(page *p, paint how, const char *text)
+{
+    buf_printf(p->b, "%s%s%s", paint_on(p->color, how), text, paint_on(p->color, PAINT_OFF));
+}
+
+/* The left column; the caller goes on with LABEL columns used. */
+static void label(page *p, const char *name)
+{
+    buf_printf(p->b, "  %s%-*s%s", paint_on(p->color, PAINT_DIM), LABEL - 2, name,
+               paint_on(p->color, PAINT_OFF));
+}
+
+/* Prose behind a label, wrapped with a hanging indent. */
+static void prose(page *p, str text)
+{
+    buf safe = {0}, lines = {0};
+    text_clipped(&safe, text, 1000);
+    buf_putc(&safe, '\0');
+    wrap_text(&lines, safe.failed ? "" : safe.p, LABEL, WIDTH);
+    if (lines.n > LABEL)
+        buf_put(p->b, lines.p + LABEL, lines.n - LABEL);
+    else
+        buf_putc(p->b, '\n');
+    buf_free(&safe);
+    buf_free(&lines);
+}
+
+static void number(page *p, uint64_t n, const char *one, const char *many)
+{
+    char t[HUMAN_MAX];
+    buf_printf(p->b, "%s %s", human_count(n, t), n == 1 ? one : many);
+}
+
+/* ---- head ---- */
+
+static void bytes_lines(page *p)
+{
+    const document *d = &p->f->in->doc;
+    char a[HUMAN_MAX], b[HUMAN_MAX];
+    label(p, "bytes");
+    buf_printf(p->b, "%s", human_count(p->f->in->file.bytes.n, a));
+    for (size_t i = d->n_layers; i-- > 0;)
+        buf_printf(p->b, "%s %s", i + 1 < d->n_layers ? " in" : " as", codec_name(d->layers[i]));
+    if (d->n_layers) buf_printf(p->b, ", %s without", human_count(d->bytes.n, a));
+    buf_putc(p->b, '\n');
+    label(p, "");
+    human_percent(p->f->gzip_bytes, d->bytes.n, b);
+    buf_printf(p->b, "%s (%s) after gzip", human_count(p->f->gzip_bytes, a), b);
+    human_percent(p->f->zstd_bytes, d->bytes.n, b);
+    buf_printf(p->b, ", %s (%s) after zstd\n", human_count(p->f->zstd_bytes, a), b);
+}
+
+static size_t other_layouts(const document *d)
+{
+    size_t n = 0;
+    for (size_t i = 1; i < d->parts.n; i++)
+        n += d->parts.v[i].verdict.layout != d->parts.v[0].verdict.layout;
+    return n;
+}
+
+static void layout_lines(page *p)
+{
+    const layout_verdict *v = info_verdict(p->f);
+    if (v->layout == LAYOUT_UNKNOWN) return;
+    label(p, "layout");
+    paint_str(p, PAINT_BOLD, layout_name(v->layout));
+    buf_printf(p->b, " (%s)", layout_confidence_name(v->confidence));
+    size_t others = other_layouts(&p->f->in->doc);
+    if (others) buf_z(p->b, "; "), number(p, others, "payload has another", "payloads have others");
+    buf_putc(p->b, '\n');
+    if (!v->evidence[0]) return;
+    label(p, "");
+    prose(p, str_of(v->evidence));
+}
+
+static void head(page *p)
+{
+    const document *d = &p->f->in->doc;
+    buf_z(p->b, paint_on(p->color, PAINT_BOLD));
+    text_clipped(p->b, str_of(input_name(p->f->in->path)), WIDTH);
+    buf_printf(p->b, "%s\n", paint_on(p->color, PAINT_OFF));
+    label(p, "format");
+    buf_printf(p->b, "%s", d->format->name);
+    if (d->framing == FRAMING_LENGTHS || d->parts.n != 1) {
+        buf_z(p->b, ", ");
+        number(p, d->parts.n, "payload", "payloads");
+        if (d->framing == FRAMING_LENGTHS) buf_z(p->b, " in length-prefixed frames");
+    }
+    buf_putc(p->b, '\n');
+    layout_lines(p);
+    bytes_lines(p);
+}
+
+/* ---- resources ---- */
+
+static void any_text(buf *b, const any *v)
+{
+    switch ((any_kind)v->kind) {
+    case ANY_STRING: buf_str(b, any_str(v)); break;
+    case ANY_BOOL: buf_z(b, v->i ? "true" : "false"); break;
+    case ANY_INT: buf_i64(b, v->i); break;
+    case ANY_DOUBLE: buf_printf(b, "%g", v->d); break;
+    case ANY_BYTES: buf_printf(b, "(%" PRIu32 " bytes)", v->n); break;
+    case ANY_ARRAY:
+        buf_putc(b, '[');
+        for (uint32_t i = 0; i < v->n && b->n < 2 * WIDTH; i++) {
+            if (i) buf_z(b, ", ");
+            any_text(b, &v->array[i]);
+        }
+        buf_putc(b, ']');
+        break;
+    case ANY_KVLIST: buf_printf(b, "{%" PRIu32 " entries}", v->n); break;
+    case ANY_EMPTY:
+    case ANY_STRREF: buf_z(b, "(empty)"); break;
+    }
+}
+
+static void attribute_line(page *p, const keyvalue *kv, size_t key_width)
+{
+    buf value = {0};
+    any_text(&value, &kv->value);
+    if (!value.n) buf_z(&value, "\"\"");
+    text_padded(p->b, kv->key, key_width);
+    buf_z(p->b, "  ");
+    text_clipped(p->b, buf_view(&value), WIDTH - LABEL - key_width - 2);
+    buf_putc(p->b, '\n');
+    buf_free(&value);
+}
+
+static void resource_lines(page *p, size_t i)
+{
+    const resource *r = &p->m->resources.v[i];
+    char name[32];
+    if (p->m->resources.n > 1)
+        snprintf(name, sizeof name, "resource %zu", i);
+    else
+        snprintf(name, sizeof name, "resource");
+    label(p, name);
+    if (!r->attrs.n) {
+        buf_z(p->b, "(no attributes)\n");
+        return;
+    }
+    size_t width = 0, shown = r->attrs.n < MAX_ATTRIBUTES ? r->attrs.n : MAX_ATTRIBUTES;
+    for (size_t k = 0; k < shown; k++) {
+        size_t n = text_columns(r->attrs.v[k].key);
+        if (n > width) width = n < 32 ? n : 32;
+    }
+    for (size_t k = 0; k < shown; k++) {
+        if (k) label(p, "");
+        attribute_line(p, &r->attrs.v[k], width);
+    }
+    if (shown < r->attrs.n) {
+        label(p, "");
+        buf_printf(p->b, "and %zu more\n", r->attrs.n - shown);
+    }
+}
+
+/* ---- profiles ---- */
+
+static void total_line(page *p, const profile_facts *f, str unit)
+{
+    char t[HUMAN_MAX];
+    label(p, "  total");
+    paint_str(p, PAINT_BOLD, human_value(f->total, unit, t));
+    if (f->saturated) buf_z(p->b, " or more: the sum does not fit 64 bits");
+    buf_z(p->b, " in ");
+    number(p, f->samples, "sample", "samples");
+    if (f->observations != f->samples) {
+        buf_z(p->b, ", ");
+        number(p, f->observations, "observation", "observations");
+    }
+    buf_putc(p->b, '\n');
+    if (!f->timestamps && !f->links) return;
+    label(p, "");
+    if (f->timestamps) number(p, f->timestamps, "timestamp", "timestamps");
+    if (f->timestamps && f->links) buf_z(p->b, ", ");
+    if (f->links) number(p, f->links, "sample linked to a span", "samples linked to spans");
+    buf_putc(p->b, '\n');
+}
+
+static void time_line(page *p, const profile *x)
+{
+    char t[HUMAN_MAX];
+    if (!x->time_unix_nano && !x->duration_nano) return;
+    label(p, "  time");
+    buf_z(p->b, x->time_unix_nano ? human_time(x->time_unix_nano, t) : "start unknown");
+    if (x->duration_nano) buf_printf(p->b, ", for %s", human_duration(x->duration_nano, t));
+    buf_putc(p->b, '\n');
+}
+
+static void period_line(page *p, const profile *x)
+{
+    char t[HUMAN_MAX];
+    str type = dict_str(&p->m->dict, x->period_type.type),
+        unit = dict_str(&p->m->dict, x->period_type.unit);
+    if (!x->period && !type.n) return;
+    label(p, "  period");
+    buf_printf(p->b, "%s", human_value(x->period, unit, t));
+    if (type.n) buf_z(p->b, " of "), text_clipped(p->b, type, 40);
+    buf_putc(p->b, '\n');
+}
+
+static void hottest_line(page *p, const profile_facts *f, str unit)
+{
+    if (!f->has_top) return;
+    char value[HUMAN_MAX], percents[HUMAN_MAX];
+    human_value(f->top_self, unit, value);
+    label(p, "  hottest");
+    size_t tail = strlen(value) + 2;
+    bool percent = f->top_self > 0 && f->total >= f->top_self;
+    if (percent)
+        tail += strlen(human_percent((uint64_t)f->top_self, (uint64_t)f->total, percents)) + 3;
+    buf_z(p->b, paint_on(p->color, PAINT_CYAN));
+    text_clipped(p->b, f->top_function, WIDTH - LABEL - tail);
+    buf_printf(p->b, "%s  %s", paint_on(p->color, PAINT_OFF), value);
+    if (percent) buf_printf(p->b, " (%s)", percents);
+    buf_putc(p->b, '\n');
+}
+
+static void scope_line(page *p, const scope *s)
+{
+    if (!s->name.n) return;
+    label(p, "  scope");
+    text_clipped(p->b, s->name, WIDTH - LABEL - 21);
+    if (s->version.n) buf_putc(p->b, ' '), text_clipped(p->b, s->version, 20);
+    buf_putc(p->b, '\n');
+}
+
+static void profile_lines(page *p, size_t i)
+{
+    const profile *x = &p->m->profiles.v[i];
+    const profile_facts *f = &p->f->facts[i];
+    str type = dict_str(&p->m->dict, x->sample_type.type),
+        unit = dict_str(&p->m->dict, x->sample_type.unit);
+    char name[32], t[HUMAN_MAX];
+    snprintf(name, sizeof name, "profile %zu", i);
+    buf_putc(p->b, '\n');
+    label(p, name);
+    buf_z(p->b, paint_on(p->color, PAINT_BOLD));
+    text_clipped(p->b, type.n ? type : STR("(no type)"), 30);
+    buf_z(p->b, paint_on(p->color, PAINT_OFF));
+    buf_z(p->b, " in ");
+    text_clipped(p->b, unit.n ? unit : STR("(no unit)"), 20);
+    if (p->m->resources.n > 1)
+        buf_printf(p->b, ", resource %" PRIu32, p->m->scopes.v[x->scope].resource);
+    buf_putc(p->b, '\n');
+    scope_line(p, &p->m->scopes.v[x->scope]);
+    total_line(p, f, unit);
+    label(p, "  stacks");
+    buf_printf(p->b, "%s distinct, up to %" PRIu32 " deep\n", human_count(f->distinct_stacks, t),
+               f->max_depth);
+    time_line(p, x);
+    period_line(p, x);
+    hottest_line(p, f, unit);
+}
+
+/* ---- tail ---- */
+
+static void dictionary_lines(page *p)
+{
+    const dict *d = &p->m->dict;
+    const struct {
+        const char *one, *many;
+        size_t n;
+    } tables[] = {
+        {"string", "strings", d->strings.n},
+        {"function", "functions", d->functions.n},
+        {"location", "locations", d->locations.n},
+        {"stack", "stacks", dict_n_stacks(d)},
+        {"mapping", "mappings", d->mappings.n},
+        {"attribute", "attributes", d->attributes.n},
+        {"link", "links", d->links.n},
+    };
+    buf text = {0};
+    char t[HUMAN_MAX];
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+        buf_printf(&text, "%s%s %s", i ? ", " : "", human_count(tables[i].n, t),
+                   tables[i].n == 1 ? tables[i].one : tables[i].many);
+    buf_putc(p->b, '\n');
+    label(p, "dictionary");
+    prose(p, buf_view(&text));
+    buf_free(&text);
+}
+
+static void bar(page *p, uint64_t bytes, uint64_t whole)
+{
+    size_t n = whole ? (size_t)((double)bytes / (double)whole * BAR + 0.5) : 0;
+    if (!n) return;
+    buf_printf(p->b, "  %s", paint_on(p->color, PAINT_CYAN));
+    text_repeat(p->b, "█", n);
+    buf_z(p->b, paint_on(p->color, PAINT_OFF));
+}
+
+static void share_line(page *p, const share *s, uint64_t whole, const char *name)
+{
+    char size[HUMAN_MAX], percents[HUMAN_MAX];
+    buf_printf(p->b, "%-24s %9s %6s", name, human_bytes(s->bytes, size),
+               human_percent(s->bytes, whole, percents));
+    if (!s->within) bar(p, s->bytes, whole);
+    buf_putc(p->b, '\n');
+}
+
+/* Largest first; the fields of a sample under their samples. */
+static void shares_lines(page *p)
+{
+    const shares *s = &p->f->shares;
+    size_t shown = 0;
+    uint64_t rest = s->bytes;
+    for (size_t i = 0; i < s->n && shown < MAX_SHARES; i++) {
+        const share *x = &s->v[i];
+        if (x->within || !*x->name || x->bytes * 200 < s->bytes) continue;
+        label(p, shown++ ? "" : "made of");
+        share_line(p, x, s->bytes, x->name);
+        rest -= x->bytes;
+        for (size_t k = 0; k < s->n; k++) {
+            const share *y = &s->v[k];
+            if (!y->within || strcmp(y->within, x->name) != 0 || y->bytes * 100 < s->bytes)
+                continue;
+            char name[40];
+            snprintf(name, sizeof name, "  %s", y->name);
+            label(p, "");
+            share_line(p, y, s->bytes, name);
+        }
+    }
+    if (!shown || !rest) return;
+    label(p, "");
+    share_line(p, &(share){.bytes = rest}, s->bytes, "the rest");
+}
+
+void info_text(cli *c, const info *f)
+{
+    page p = {.b = &c->out, .color = c->term.color, .f = f, .m = &f->in->doc.model};
+    head(&p);
+    for (size_t i = 0; i < p.m->resources.n && i < MAX_PROFILES; i++) resource_lines(&p, i);
+    if (p.m->resources.n > MAX_PROFILES)
+        buf_printf(p.b, "\n  and %zu more resources\n", p.m->resources.n - MAX_PROFILES);
+    for (size_t i = 0; i < p.m->profiles.n && i < MAX_PROFILES; i++) profile_lines(&p, i);
+    if (p.m->profiles.n > MAX_PROFILES)
+        buf_printf(p.b, "\n  and %zu more profiles (--json has all)\n",
+                   p.m->profiles.n - MAX_PROFILES);
+    if (!p.m->profiles.n) buf_z(p.b, "\n  no profiles\n");
+    dictionary_lines(&p);
+    shares_lines(&p);
+    if (f->in->ledger.n) {
+        buf_putc(p.b, '\n');
+        ledger_text(p.b, &f->in->ledger, p.color);
+    }
+}

@@ -1,0 +1,87 @@
+#include "cli/input.h"
+
+#include "base/ban.h"
+
+enum { LONG_READ = 32 << 20 };
+#define DEFAULT_MAX_BYTES ((uint64_t)1 << 30)
+#define DEFAULT_MAX_MEMORY ((uint64_t)4 << 30)
+
+const char *input_name(const char *path) { return !strcmp(path, "-") ? "standard input" : path; }
+
+static uint64_t max_bytes(const cli *c)
+{
+    return c->o.max_bytes ? c->o.max_bytes : DEFAULT_MAX_BYTES;
+}
+
+read_opts input_read_opts(const cli *c, input *in)
+{
+    return (read_opts){
+        .from = c->o.from ? format_named(str_of(c->o.from)) : NULL,
+        .layout = c->o.layout ? layout_from_name(str_of(c->o.layout)) : LAYOUT_UNKNOWN,
+        .max_bytes = max_bytes(c),
+        .max_payload = c->o.max_payload,
+        .ledger = &in->ledger,
+    };
+}
+
+bool input_load(cli *c, const char *path, input *in)
+{
+    err e = {0};
+    *in = (input){.path = path};
+    in->arena.budget = c->o.max_memory ? c->o.max_memory : DEFAULT_MAX_MEMORY;
+    if (file_read(path, max_bytes(c), &in->file, &e)) return true;
+    cli_fail_err(c, path, &e);
+    return false;
+}
+
+/* What a person can do about it, where there is something. */
+static void advise(cli *c, const input *in, const err *e)
+{
+    size_t n = in->doc.parts.n;
+    const layout_verdict *v = n ? &in->doc.parts.v[n - 1].verdict : NULL;
+    if (v && v->confidence == LAYOUT_NONE && e->code == ERR_MALFORMED)
+        cli_note(c, "  no layout of OTLP profiles fits these bytes; the nearest is %s",
+                 layout_name(v->layout));
+    bool memory = e->code == ERR_LIMIT && (strstr(e->msg, "budget") || strstr(e->msg, "memory"));
+    if (memory) cli_note(c, "  --max-memory=SIZE raises the memory budget");
+}
+
+bool input_unpack(cli *c, const char *path, input *in)
+{
+    if (!input_load(c, path, in)) return false;
+    err e = {0};
+    unpacked u;
+    if (!in->file.bytes.n) err_set(&e, ERR_MALFORMED, "the input is empty");
+    if (!e.code && unpack(in->file.bytes, max_bytes(c), &in->arena, &u, &e)) {
+        in->doc.bytes = u.bytes;
+        in->doc.n_layers = u.n_layers;
+        memcpy(in->doc.layers, u.layers, sizeof u.layers);
+        return true;
+    }
+    cli_fail_err(c, path, &e);
+    advise(c, in, &e);
+    input_close(in);
+    return false;
+}
+
+bool input_open(cli *c, const char *path, input *in)
+{
+    if (!input_load(c, path, in)) return false;
+    err e = {0};
+    read_opts o = input_read_opts(c, in);
+    bool slow = in->file.bytes.n > LONG_READ;
+    if (slow) cli_status(c, "reading %s ...", input_name(path));
+    bool ok = format_read(in->file.bytes, &o, &in->arena, &in->doc, &e);
+    if (slow) cli_status(c, "%s", "");
+    if (ok) return true;
+    cli_fail_err(c, path, &e);
+    advise(c, in, &e);
+    input_close(in);
+    return false;
+}
+
+void input_close(input *in)
+{
+    arena_free(&in->arena);
+    file_release(&in->file);
+}

@@ -1,0 +1,33 @@
+/* cli/input.h - a file named on the command line, read into a model. */
+#pragma once
+#include "cli/cli.h"
+#include "format/format.h"
+#include "sys/file.h"
+
+typedef struct input {
+    const char *path;
+    file_bytes file;
+    arena arena; /* everything below lives here */
+    ledger ledger;
+    document doc;
+} input;
+
+/* --from, --layout and the limits as options of format_read.  `in` gives the ledger. */
+read_opts input_read_opts(const cli *c, input *in);
+
+/* The bytes only.  false: reported. */
+bool input_load(cli *c, const char *path, input *in);
+/* The bytes without compression in in->doc.bytes.  false: reported, nothing to close. */
+bool input_unpack(cli *c, const char *path, input *in);
+/* The bytes and the model.  false: reported, nothing to close. */
+bool input_open(cli *c, const char *path, input *in);
+void input_close(input *in);
+
+/* "standard input" for "-". */
+const char *input_name(const char *path);
+
+/* ---- the loss ledger, for machines and people (ledger_out.c) ---- */
+struct json_out;
+void ledger_json(struct json_out *o, const ledger *l);
+/* A line an entry; nothing when the ledger is empty. */
+void ledger_text(buf *b, const ledger *l, bool color);

@@ -1,0 +1,47 @@
+/* kiln - the program.  Parses, dispatches, flushes; the commands do the rest. */
+#include "cli/cli.h"
+
+#include "base/ban.h"
+#include <signal.h>
+#include <unistd.h>
+
+static bool wants_color(const char *when, bool terminal)
+{
+    if (when && !strcmp(when, "always")) return true;
+    if (when && !strcmp(when, "never")) return false;
+    return terminal;
+}
+
+static void dispatch(cli *c)
+{
+    exit_code code;
+    if (c->o.version) {
+        code = cmd_version(c);
+    } else if (!c->command) {
+        help_overview(&c->out);
+        code = c->o.help ? EXIT_FINE : EXIT_USAGE;
+    } else if (c->o.help) {
+        help_command(&c->out, c->command);
+        code = EXIT_FINE;
+    } else {
+        code = c->command->run(c);
+    }
+    if (code > c->worst) c->worst = code;
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an end, not an accident: cli_flush sees EPIPE */
+    cli c = {.term = term_of(STDOUT_FILENO), .term_err = term_of(STDERR_FILENO)};
+    err e = {0};
+    if (!options_parse(argc, argv, &c.command, &c.o, &c.args, &c.n_args, &e)) {
+        cli_fail_err(&c, NULL, &e);
+        return (int)c.worst;
+    }
+    c.term.color = wants_color(c.o.color, c.term.color);
+    c.term_err.color = wants_color(c.o.color, c.term_err.color);
+    dispatch(&c);
+    cli_flush(&c);
+    buf_free(&c.out);
+    return (int)c.worst;
+}

@@ -1,0 +1,117 @@
+/* Manual pages, from the option table. */
+#include "cli/cli.h"
+
+#include "base/ban.h"
+
+/* Text as roff wants it: backslashes and leading dots or quotes kept literal, hyphens as minus signs
+ * (they are options and commands nearly always). */
+static void roff(buf *b, const char *text)
+{
+    bool line_start = true;
+    for (const char *p = text; *p; p++) {
+        if (line_start && (*p == '.' || *p == '\'')) buf_z(b, "\\&");
+        line_start = *p == '\n';
+        if (*p == '\\')
+            buf_z(b, "\\e");
+        else if (*p == '-')
+            buf_z(b, "\\-");
+        else if (*p == '\n' && p[1] == '\n')
+            buf_z(b, "\n.PP\n"), p++;
+        else
+            buf_putc(b, *p);
+    }
+}
+
+static void section(buf *b, const char *name) { buf_printf(b, ".SH %s\n", name); }
+
+static void put_option(buf *b, const option_desc *d)
+{
+    buf_z(b, ".TP\n");
+    if (d->letter) buf_printf(b, "\\fB\\-%c\\fR, ", d->letter);
+    buf_z(b, "\\fB\\-\\-");
+    roff(b, d->name);
+    buf_z(b, "\\fR");
+    if (d->arg) buf_printf(b, "=\\fI%s\\fR", d->arg);
+    buf_putc(b, '\n');
+    roff(b, d->help);
+    if (d->choices) {
+        buf_z(b, " One of: ");
+        for (const char *p = d->choices; *p; p++) {
+            if (*p == ' ') buf_putc(b, ',');
+            char c[2] = {*p, 0};
+            roff(b, c);
+        }
+        buf_putc(b, '.');
+    }
+    buf_putc(b, '\n');
+}
+
+static void exit_status(buf *b)
+{
+    section(b, "EXIT STATUS");
+    buf_z(b, ".TP\n0\nfine\n.TP\n1\nbad input, or a check failed\n.TP\n2\nwrong usage\n"
+             ".TP\n3\nthe environment said no: permission, disk, network\n");
+}
+
+static void header(buf *b, const char *page, const char *summary)
+{
+    buf_printf(b, ".TH \"%s\" 1 \"\" \"kiln %s\" \"Kiln\"\n.SH NAME\n", page, KILN_VERSION);
+    roff(b, page);
+    buf_z(b, " \\- ");
+    roff(b, summary);
+    buf_putc(b, '\n');
+}
+
+static void overview(buf *b)
+{
+    header(b, "kiln", "OpenTelemetry profiles: look, convert, check");
+    section(b, "SYNOPSIS");
+    buf_z(b, "\\fBkiln\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... [\\fIFILE\\fR]...\n");
+    section(b, "DESCRIPTION");
+    buf_z(b,
+          "Works on OpenTelemetry profiles in files and pipes. Formats are recognised from their "
+          "bytes, and gzip or zstd around them is taken off.\n");
+    section(b, "COMMANDS");
+    size_t n;
+    const command *c = commands(&n);
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(b, ".TP\n\\fBkiln\\-%s\\fR(1)\n", c[i].name);
+        roff(b, c[i].summary);
+        buf_putc(b, '\n');
+    }
+    exit_status(b);
+    section(b, "ENVIRONMENT");
+    buf_z(b, ".TP\n\\fBNO_COLOR\\fR\nNo colours on a terminal when set and not empty.\n");
+}
+
+void man_page(buf *b, const command *c)
+{
+    if (!c) {
+        overview(b);
+        return;
+    }
+    char page[32];
+    snprintf(page, sizeof page, "kiln-%s", c->name);
+    header(b, page, c->summary);
+    section(b, "SYNOPSIS");
+    buf_printf(b, "\\fBkiln %s\\fR [\\fIOPTION\\fR]... \\fI%s\\fR\n", c->name, c->args);
+    section(b, "DESCRIPTION");
+    roff(b, c->about);
+    buf_putc(b, '\n');
+    section(b, "OPTIONS");
+    size_t n;
+    const option_desc *o = options(&n);
+    for (size_t i = 0; i < n; i++)
+        if (option_applies(&o[i], command_index(c))) put_option(b, &o[i]);
+    section(b, "EXAMPLES");
+    for (size_t i = 0; i < ARRAY_LEN(c->examples) && c->examples[i].what; i++) {
+        buf_z(b, ".PP\n");
+        roff(b, c->examples[i].what);
+        buf_z(b, ":\n.PP\n.nf\n.RS 4\n");
+        roff(b, c->examples[i].line);
+        buf_z(b, "\n.RE\n.fi\n");
+    }
+    exit_status(b);
+    section(b, "SEE ALSO");
+    buf_z(b, "\\fBkiln\\fR(1)\n");
+}

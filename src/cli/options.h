@@ -1,0 +1,114 @@
+/* cli/options.h - the one table of commands and options.  Parsing, --help, the man pages and the
+ * completions of bash and zsh all come from it. */
+#pragma once
+#include "base/err.h"
+#include "base/str.h"
+
+struct cli;
+
+/* What the program says on leaving (design.md section 6). */
+typedef enum exit_code {
+    EXIT_FINE = 0,
+    EXIT_BAD_INPUT = 1, /* bad input or a failed check */
+    EXIT_USAGE = 2,
+    EXIT_ENVIRONMENT = 3, /* permission, disk, network */
+} exit_code;
+
+typedef struct option_list {
+    str v[64];
+    size_t n;
+} option_list;
+
+/* Where parsed options land.  Zero means "not given" except where a default is named in the table. */
+typedef struct cli_options {
+    bool help, version, json, quiet, canonical, string_refs, strict, rules, profcheck, fix, man;
+    bool check_dupes, check_orphans, no_check_shapes;
+    const char *from, *to, *layout, *format, *output, *color;
+    option_list only, ignore;
+    uint64_t max_bytes, max_memory, max_payload;
+} cli_options;
+
+typedef enum option_kind {
+    OPTION_FLAG,
+    OPTION_TEXT,   /* const char * */
+    OPTION_CHOICE, /* const char *, one of `choices` */
+    OPTION_PATH,   /* const char *, completed as a file */
+    OPTION_SIZE,   /* uint64_t bytes: "64M", "1GiB", "1048576" */
+    OPTION_LIST,   /* option_list: commas and repetition both add */
+} option_kind;
+
+typedef struct option_desc {
+    const char *name; /* without the dashes */
+    char letter;      /* or 0 */
+    option_kind kind;
+    size_t at;           /* offsetof(cli_options, ...) */
+    unsigned commands;   /* bits 1 << command_id */
+    const char *arg;     /* "FILE"; NULL for flags */
+    const char *choices; /* "yaml json text", or NULL */
+    const char *help;    /* one or two lines of prose */
+} option_desc;
+
+typedef enum command_id {
+    COMMAND_INFO,
+    COMMAND_CAT,
+    COMMAND_CONVERT,
+    COMMAND_CHECK,
+    COMMAND_HELP,
+    COMMAND_VERSION,
+    COMMAND_COMPLETION,
+    COMMAND_COUNT
+} command_id;
+
+typedef enum operand_kind {
+    OPERAND_NONE,
+    OPERAND_FILES,
+    OPERAND_COMMAND,
+    OPERAND_SHELL
+} operand_kind;
+
+typedef struct command_example {
+    const char *what, *line; /* line begins with "kiln " */
+} command_example;
+
+typedef struct command {
+    const char *name;
+    const char *args;    /* "FILE..." */
+    const char *summary; /* one line, no full stop */
+    const char *about;   /* paragraphs separated by an empty line; each is wrapped by the printer */
+    command_example examples[4];
+    operand_kind operands;
+    size_t min_args, max_args;
+    exit_code (*run)(struct cli *);
+} command;
+
+const command *commands(size_t *n);
+const command *command_named(const char *name); /* NULL: none */
+const option_desc *options(size_t *n);
+static inline bool option_applies(const option_desc *o, command_id c)
+{
+    return o->commands >> c & 1;
+}
+command_id command_index(const command *c);
+
+/* Parses argv[1..].  The command is found first (NULL when only --help or --version was given or
+ * nothing at all); operands are left in args (argv's own array, reordered).  ERR_USAGE with a
+ * sentence that names the nearest thing that exists. */
+NODISCARD bool options_parse(int argc, char **argv, const command **cmd, cli_options *o,
+                             const char ***args, size_t *n_args, err *e);
+
+/* "64M" and the like; false when it is no size. */
+NODISCARD bool size_parse(str text, uint64_t *bytes);
+
+/* How many edits lead from a to b (insert, delete, replace, swap of neighbours). */
+size_t edit_distance(str a, str b);
+
+/* ---- printed forms of the table (help.c, man.c, completion.c) ---- */
+struct buf;
+void help_overview(struct buf *b);
+void help_command(struct buf *b, const command *c);
+void man_page(struct buf *b, const command *c); /* NULL: kiln(1) itself */
+void completion_bash(struct buf *b);
+void completion_zsh(struct buf *b);
+
+/* Appends prose wrapped at `width` with every line indented; paragraphs stay apart. */
+void wrap_text(struct buf *b, const char *text, unsigned indent, unsigned width);

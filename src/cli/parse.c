@@ -1,0 +1,243 @@
+/* Command line in, options out; what is wrong is told with the nearest thing that exists. */
+#include "cli/options.h"
+
+#include "base/ban.h"
+
+size_t edit_distance(str a, str b)
+{
+    enum { MAX = 32 };
+    if (a.n > MAX || b.n > MAX) return MAX;
+    size_t d[MAX + 1][MAX + 1];
+    for (size_t i = 0; i <= a.n; i++) d[i][0] = i;
+    for (size_t j = 0; j <= b.n; j++) d[0][j] = j;
+    for (size_t i = 1; i <= a.n; i++) {
+        for (size_t j = 1; j <= b.n; j++) {
+            size_t best = d[i - 1][j - 1] + (a.p[i - 1] != b.p[j - 1]);
+            if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
+            if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
+            bool swapped = i > 1 && j > 1 && a.p[i - 1] == b.p[j - 2] && a.p[i - 2] == b.p[j - 1];
+            if (swapped && d[i - 2][j - 2] + 1 < best) best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
+        }
+    }
+    return d[a.n][b.n];
+}
+
+/* The closest candidate so far; one edit in three letters is a typing error, more is another word. */
+typedef struct nearest {
+    str wanted;
+    const char *name;
+    size_t distance;
+} nearest;
+
+static nearest nearest_to(str wanted) { return (nearest){wanted, NULL, wanted.n / 3 + 2}; }
+
+static void nearest_offer(nearest *n, str candidate, const char *name)
+{
+    size_t d = edit_distance(n->wanted, candidate);
+    if (str_starts(candidate, n->wanted) && n->wanted.n >= 2) d = 1;
+    if (d < n->distance) n->distance = d, n->name = name;
+}
+
+static bool unknown_command(const char *name, err *e)
+{
+    nearest n = nearest_to(str_of(name));
+    size_t n_commands;
+    const command *c = commands(&n_commands);
+    for (size_t i = 0; i < n_commands; i++) nearest_offer(&n, str_of(c[i].name), c[i].name);
+    if (n.name)
+        return err_set(e, ERR_USAGE, "unknown command `%s`; did you mean `%s`?", name, n.name);
+    return err_set(e, ERR_USAGE, "unknown command `%s`; `kiln help` lists the commands", name);
+}
+
+static bool unknown_option(const command *cmd, str name, err *e)
+{
+    nearest n = nearest_to(name);
+    size_t n_options;
+    const option_desc *o = options(&n_options);
+    for (size_t i = 0; cmd && i < n_options; i++)
+        if (option_applies(&o[i], command_index(cmd)))
+            nearest_offer(&n, str_of(o[i].name), o[i].name);
+    if (n.name)
+        return err_set(e, ERR_USAGE, "unknown option `--%.*s`; did you mean `--%s`?", STR_ARG(name),
+                       n.name);
+    if (!cmd)
+        return err_set(e, ERR_USAGE, "unknown option `--%.*s`; try `kiln --help`", STR_ARG(name));
+    return err_set(e, ERR_USAGE, "unknown option `--%.*s`; `kiln help %s` lists the options",
+                   STR_ARG(name), cmd->name);
+}
+
+bool size_parse(str text, uint64_t *bytes)
+{
+    uint64_t v = 0;
+    size_t i = 0;
+    for (; i < text.n && text.p[i] >= '0' && text.p[i] <= '9'; i++)
+        if (ckd_mul(&v, v, 10u) || ckd_add(&v, v, (unsigned)(text.p[i] - '0'))) return false;
+    if (i == 0) return false;
+    str unit = {text.p + i, text.n - i};
+    static const char letters[] = "KMGT";
+    unsigned shift = 0;
+    for (unsigned k = 0; unit.n && k < 4; k++)
+        if ((unit.p[0] & ~0x20) == letters[k]) shift = 10 * (k + 1);
+    if (shift) unit = (str){unit.p + 1, unit.n - 1};
+    if (unit.n && !(str_eq(unit, STR("B")) || (shift && str_eq(unit, STR("iB"))))) return false;
+    if (v > UINT64_MAX >> shift) return false;
+    *bytes = v << shift;
+    return true;
+}
+
+static bool is_choice(const char *choices, str value)
+{
+    for (const char *p = choices; *p;) {
+        size_t n = strcspn(p, " ");
+        if (str_eq((str){p, n}, value)) return true;
+        p += n + (p[n] == ' ');
+    }
+    return false;
+}
+
+static bool bad_choice(const option_desc *d, const char *value, err *e)
+{
+    char list[96];
+    size_t n = 0;
+    for (const char *p = d->choices; *p && n + 2 < sizeof list; p++) {
+        if (*p == ' ') list[n++] = ',';
+        list[n++] = *p;
+    }
+    list[n] = '\0';
+    return err_set(e, ERR_USAGE, "--%s does not know `%s`; it takes one of %s", d->name, value,
+                   list);
+}
+
+static bool add_to_list(option_list *l, const char *value, err *e)
+{
+    for (const char *p = value; *p;) {
+        size_t n = strcspn(p, ",");
+        if (n && l->n == ARRAY_LEN(l->v))
+            return err_set(e, ERR_USAGE, "more than %zu names in a list", ARRAY_LEN(l->v));
+        if (n) l->v[l->n++] = (str){p, n};
+        p += n + (p[n] == ',');
+    }
+    return true;
+}
+
+static bool assign(const option_desc *d, const char *value, cli_options *o, err *e)
+{
+    void *field = (char *)o + d->at;
+    switch (d->kind) {
+    case OPTION_FLAG: *(bool *)field = true; return true;
+    case OPTION_LIST: return add_to_list(field, value, e);
+    case OPTION_SIZE:
+        if (size_parse(str_of(value), field) && *(uint64_t *)field) return true;
+        return err_set(e, ERR_USAGE, "--%s wants a size such as 512M or 2GiB, not `%s`", d->name,
+                       value);
+    case OPTION_CHOICE:
+        if (!is_choice(d->choices, str_of(value))) return bad_choice(d, value, e);
+        break;
+    case OPTION_TEXT:
+    case OPTION_PATH: break;
+    }
+    *(const char **)field = value;
+    return true;
+}
+
+static const option_desc *find_option(const command *cmd, str name, char letter)
+{
+    size_t n;
+    const option_desc *all = options(&n);
+    for (size_t i = 0; i < n; i++) {
+        const option_desc *d = &all[i];
+        bool same = letter ? d->letter == letter : str_eq(str_of(d->name), name);
+        if (same && (!cmd || option_applies(d, command_index(cmd)))) return d;
+    }
+    return NULL;
+}
+
+typedef struct parser {
+    int argc, i;
+    char **argv;
+    const command *cmd;
+    cli_options *o;
+    err *e;
+} parser;
+
+/* The value of an option: behind `=`, or the next argument. */
+static bool give(parser *p, const option_desc *d, const char *attached)
+{
+    if (d->kind == OPTION_FLAG && attached)
+        return err_set(p->e, ERR_USAGE, "--%s takes no value", d->name);
+    if (d->kind != OPTION_FLAG && !attached) {
+        if (p->i + 1 >= p->argc)
+            return err_set(p->e, ERR_USAGE, "--%s wants a value: %s", d->name, d->arg);
+        attached = p->argv[++p->i];
+    }
+    return assign(d, attached, p->o, p->e);
+}
+
+static bool long_option(parser *p, const char *text)
+{
+    size_t n = strcspn(text, "=");
+    str name = {text, n};
+    const option_desc *d = find_option(p->cmd, name, 0);
+    if (!d || (!p->cmd && d->kind != OPTION_FLAG && !str_eq(name, STR("color"))))
+        return unknown_option(p->cmd, name, p->e);
+    return give(p, d, text[n] == '=' ? text + n + 1 : NULL);
+}
+
+/* -q, -qh, -oFILE, -o FILE */
+static bool letters(parser *p, const char *text)
+{
+    for (; *text; text++) {
+        const option_desc *d = find_option(p->cmd, (str){0}, *text);
+        if (!d)
+            return err_set(p->e, ERR_USAGE,
+                           "unknown option `-%c`; `kiln help%s%s` lists the options", *text,
+                           p->cmd ? " " : "", p->cmd ? p->cmd->name : "");
+        if (d->kind == OPTION_FLAG) {
+            if (!give(p, d, NULL)) return false;
+            continue;
+        }
+        return give(p, d, text[1] ? text + 1 : NULL);
+    }
+    return true;
+}
+
+static bool check_args(const command *cmd, const cli_options *o, size_t n, err *e)
+{
+    if (o->help) return true;
+    if (n < cmd->min_args)
+        return err_set(e, ERR_USAGE, "%s wants %s; for example: %s", cmd->name, cmd->args,
+                       cmd->examples[0].line);
+    if (n > cmd->max_args) return err_set(e, ERR_USAGE, "too many arguments for %s", cmd->name);
+    return true;
+}
+
+bool options_parse(int argc, char **argv, const command **cmd, cli_options *o, const char ***args,
+                   size_t *n_args, err *e)
+{
+    parser p = {.argc = argc, .i = 1, .argv = argv, .o = o, .e = e};
+    *cmd = NULL;
+    *n_args = 0;
+    *args = (const char **)(uintptr_t)argv + 1; /* operands move to the front of argv[1..] */
+    bool only_operands = false;
+    for (; p.i < argc; p.i++) {
+        const char *a = argv[p.i];
+        bool ok = true;
+        if (!only_operands && !strcmp(a, "--")) {
+            only_operands = true;
+        } else if (!only_operands && !p.cmd && !strcmp(a, "--version")) {
+            o->version = true;
+        } else if (!only_operands && a[0] == '-' && a[1] == '-') {
+            ok = long_option(&p, a + 2);
+        } else if (!only_operands && a[0] == '-' && a[1]) {
+            ok = letters(&p, a + 1);
+        } else if (!p.cmd) {
+            *cmd = p.cmd = command_named(a);
+            ok = p.cmd || unknown_command(a, e);
+        } else {
+            (*args)[(*n_args)++] = a;
+        }
+        if (!ok) return false;
+    }
+    return !p.cmd || check_args(p.cmd, o, *n_args, e);
+}

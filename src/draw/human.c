@@ -1,0 +1,121 @@
+#include "draw/human.h"
+
+#include "base/ban.h"
+#include <inttypes.h>
+#include <time.h>
+
+/* Three digits that matter, no trailing zeros: 1.17, 24.5, 310. */
+static int three_digits(double v, char *out, size_t n)
+{
+    int k = snprintf(out, n, "%.*f", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v);
+    if (memchr(out, '.', (size_t)k)) {
+        while (out[k - 1] == '0') k--;
+        if (out[k - 1] == '.') k--;
+        out[k] = '\0';
+    }
+    return k;
+}
+
+static const char *scaled(double v, const char *unit, char out[HUMAN_MAX])
+{
+    int k = three_digits(v, out, HUMAN_MAX);
+    snprintf(out + k, HUMAN_MAX - (size_t)k, " %s", unit);
+    return out;
+}
+
+const char *human_bytes(uint64_t n, char out[HUMAN_MAX])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double v = (double)n;
+    size_t u = 0;
+    while (v >= 999.5 && u + 1 < ARRAY_LEN(units)) v /= 1024, u++;
+    return scaled(v, units[u], out);
+}
+
+const char *human_count(uint64_t n, char out[HUMAN_MAX])
+{
+    char digits[24];
+    int len = snprintf(digits, sizeof digits, "%" PRIu64, n);
+    size_t k = 0;
+    for (int i = 0; i < len; i++) {
+        if (i && (len - i) % 3 == 0) out[k++] = ' ';
+        out[k++] = digits[i];
+    }
+    out[k] = '\0';
+    return out;
+}
+
+const char *human_duration(uint64_t ns, char out[HUMAN_MAX])
+{
+    if (ns == 0) return scaled(0, "s", out);
+    if (ns < 1000) return scaled((double)ns, "ns", out);
+    if (ns < 999500) return scaled((double)ns / 1e3, "us", out);
+    if (ns < 999500000) return scaled((double)ns / 1e6, "ms", out);
+    if (ns < 120000000000) return scaled((double)ns / 1e9, "s", out);
+    uint64_t s = ns / 1000000000 + (ns % 1000000000 >= 500000000);
+    if (s < 7200)
+        snprintf(out, HUMAN_MAX, "%" PRIu64 " min %02" PRIu64 " s", s / 60, s % 60);
+    else if (s < 172800)
+        snprintf(out, HUMAN_MAX, "%" PRIu64 " h %02" PRIu64 " min", s / 3600, s / 60 % 60);
+    else
+        snprintf(out, HUMAN_MAX, "%" PRIu64 " d %02" PRIu64 " h", s / 86400, s / 3600 % 24);
+    return out;
+}
+
+const char *human_time(uint64_t unix_ns, char out[HUMAN_MAX])
+{
+    time_t s = (time_t)(unix_ns / 1000000000);
+    struct tm t;
+    gmtime_r(&s, &t);
+    size_t n = strftime(out, HUMAN_MAX, "%Y-%m-%d %H:%M:%S", &t);
+    snprintf(out + n, HUMAN_MAX - n, ".%03u UTC", (unsigned)(unix_ns / 1000000 % 1000));
+    return out;
+}
+
+const char *human_percent(uint64_t part, uint64_t whole, char out[HUMAN_MAX])
+{
+    double p = whole ? 100.0 * (double)part / (double)whole : 0;
+    snprintf(out, HUMAN_MAX, "%.*f %%", p > 0 && p < 9.95 ? 1 : 0, p);
+    return out;
+}
+
+static bool unit_is(str unit, const char *const *names)
+{
+    for (; *names; names++)
+        if (str_eq(unit, str_of(*names))) return true;
+    return false;
+}
+
+/* Nanoseconds in one of `unit`, 0 when it is no time. */
+static uint64_t ns_per(str unit)
+{
+    if (unit_is(unit, (const char *const[]){"ns", "nanoseconds", "nanosecond", NULL})) return 1;
+    if (unit_is(unit, (const char *const[]){"us", "microseconds", "microsecond", NULL}))
+        return 1000;
+    if (unit_is(unit, (const char *const[]){"ms", "milliseconds", "millisecond", NULL}))
+        return 1000000;
+    if (unit_is(unit, (const char *const[]){"s", "seconds", "second", NULL})) return 1000000000;
+    return 0;
+}
+
+const char *human_value(int64_t v, str unit, char out[HUMAN_MAX])
+{
+    char *p = out;
+    uint64_t n = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    char text[HUMAN_MAX];
+    uint64_t ns = ns_per(unit), total;
+    bool is_bytes = unit_is(unit, (const char *const[]){"bytes", "byte", "By", "B", NULL});
+    if (ns && !ckd_mul(&total, n, ns)) {
+        human_duration(total, text);
+    } else if (is_bytes) {
+        human_bytes(n, text);
+    } else {
+        human_count(n, text);
+        size_t k = strlen(text);
+        if (unit.n && !str_eq(unit, STR("count")) && !str_eq(unit, STR("1")))
+            snprintf(text + k, sizeof text - k, " %.*s", unit.n > 16 ? 16 : (int)unit.n, unit.p);
+    }
+    if (v < 0) *p++ = '-';
+    snprintf(p, HUMAN_MAX - 1, "%s", text);
+    return out;
+}

@@ -1,0 +1,17 @@
+/* draw/human.h - numbers as people say them.  Pure. */
+#pragma once
+#include "base/compiler.h"
+#include "base/str.h"
+
+/* Each writes terminated text into out and returns out. */
+enum { HUMAN_MAX = 48 };
+
+const char *human_bytes(uint64_t n, char out[HUMAN_MAX]);      /* "58 B", "24.5 KiB", "1.2 GiB" */
+const char *human_count(uint64_t n, char out[HUMAN_MAX]);      /* "11 917": groups of three, thin */
+const char *human_duration(uint64_t ns, char out[HUMAN_MAX]);  /* "3.05 s", "2 ms", "1 h 02 min" */
+const char *human_time(uint64_t unix_ns, char out[HUMAN_MAX]); /* "2025-11-03 09:14:05.250 UTC" */
+const char *human_percent(uint64_t part, uint64_t whole, char out[HUMAN_MAX]); /* "61 %", "0.4 %" */
+
+/* A value with its unit: ns and bytes scaled ("1.17 s", "2.91 GiB"), counts grouped with the unit
+ * behind ("1 169 samples"); unknown units as they are. */
+const char *human_value(int64_t v, str unit, char out[HUMAN_MAX]);

@@ -1,0 +1,163 @@
+#include "format/format.h"
+
+#include "model/merge.h"
+#include "base/ban.h"
+#include <inttypes.h>
+
+static const format *const all[] = {&format_otlp, &format_otlp_1_9, &format_otlp_json};
+
+const format *const *formats(size_t *n)
+{
+    *n = ARRAY_LEN(all);
+    return all;
+}
+
+const format *format_named(str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        if (str_eq(str_of(all[i]->name), name)) return all[i];
+    return NULL;
+}
+
+const format *format_detect(str bytes)
+{
+    const format *best = NULL;
+    unsigned most = 0;
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        unsigned score = all[i]->detect ? all[i]->detect(bytes) : 0;
+        if (score > most) most = score, best = all[i];
+    }
+    return best;
+}
+
+static bool has_suffix(const format *f, str path)
+{
+    for (const char *p = f->suffixes; p && *p;) {
+        size_t n = strcspn(p, " ");
+        if (str_ends(path, (str){p, n})) return true;
+        p += n + (p[n] == ' ');
+    }
+    return false;
+}
+
+const format *format_for_path(str path)
+{
+    if (str_ends(path, STR(".gz")))
+        path.n -= 3;
+    else if (str_ends(path, STR(".zst")))
+        path.n -= 4;
+    else if (str_ends(path, STR(".zstd")))
+        path.n -= 5;
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        if (all[i]->write && has_suffix(all[i], path)) return all[i];
+    return NULL;
+}
+
+static bool unknown(err *e)
+{
+    return err_set(
+        e, ERR_UNSUPPORTED,
+        "neither OTLP protobuf nor OTLP/JSON: no format that kiln knows (--from forces one)");
+}
+
+/* A payload is JSON or protobuf; which of the two shows in its first byte, also inside frames. */
+static const format *payload_format(const read_opts *o, const payload *p)
+{
+    if (o->from) return o->from;
+    return p->kind == PAYLOAD_JSON ? &format_otlp_json : &format_otlp;
+}
+
+static bool read_part(const payload *p, bool several, const read_opts *o, arena *a, part *out,
+                      err *e)
+{
+    *out = (part){.format = payload_format(o, p), .payload = *p};
+    const format *f = out->format;
+    if (!f->read) return err_set(e, ERR_UNSUPPORTED, "%s cannot be read", f->name);
+    if (f->read(f, p->bytes, o, a, &out->model, &out->verdict, e)) return true;
+    if (e && e->offset != NO_OFFSET && !p->packed) e->offset += p->offset;
+    return several ? err_in(e, "payload[%" PRIu64 "]", p->index) : false;
+}
+
+static bool read_payloads(const read_opts *o, arena *a, document *out, err *e)
+{
+    frames f = frames_of(out->bytes, o->max_payload, a);
+    payload p;
+    while (frames_next(&f, &p, e)) {
+        part *one = vec_push(a, &out->parts);
+        if (!one)
+            return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", a->budget);
+        bool several = f.framing == FRAMING_LENGTHS || p.index || frames_more(&f);
+        if (!read_part(&p, several, o, a, one, e)) return false;
+    }
+    out->framing = f.framing;
+    return frames_ok(&f);
+}
+
+static bool read_single(const format *f, const read_opts *o, arena *a, document *out, err *e)
+{
+    part *one = vec_push(a, &out->parts);
+    if (!one) return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", a->budget);
+    read_opts forced = *o;
+    forced.from = f;
+    return read_part(&(payload){.bytes = out->bytes}, false, &forced, a, one, e);
+}
+
+static bool join(document *d, arena *a, ledger *l, err *e)
+{
+    if (d->parts.n == 1) {
+        d->model = d->parts.v[0].model;
+        return true;
+    }
+    const model **in = arena_new(a, const model *, d->parts.n);
+    if (!in) return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", a->budget);
+    for (size_t i = 0; i < d->parts.n; i++) in[i] = &d->parts.v[i].model;
+    return model_merge(in, d->parts.n, &(merge_opts){.ledger = l}, a, &d->model, e);
+}
+
+bool format_read(str in, const read_opts *o, arena *a, document *out, err *e)
+{
+    static const read_opts defaults;
+    if (!o) o = &defaults;
+    *out = (document){0};
+    if (in.n == 0) return err_set(e, ERR_MALFORMED, "the input is empty");
+    unpacked u;
+    if (!unpack(in, o->max_bytes, a, &u, e)) return false;
+    out->bytes = u.bytes;
+    out->n_layers = u.n_layers;
+    memcpy(out->layers, u.layers, sizeof u.layers);
+    const format *f = o->from ? o->from : format_detect(u.bytes);
+    if (!f) return unknown(e);
+    bool ok = f->payloads ? read_payloads(o, a, out, e) : read_single(f, o, a, out, e);
+    if (!ok) return false;
+    out->format = out->parts.n ? out->parts.v[0].format : f;
+    return o->lenient || join(out, a, o->ledger, e);
+}
+
+bool format_stream_open(format_stream *s, source *from, const read_opts *o, arena *a, err *e)
+{
+    *s = (format_stream){.a = a};
+    if (o) s->o = *o;
+    s->in = unpack_open(from, s->o.max_bytes, e);
+    if (!s->in) return false;
+    s->frames = frames_from(s->in, s->o.max_payload, a);
+    return true;
+}
+
+bool format_stream_next(format_stream *s, part *out, err *e)
+{
+    arena_reset(s->a);
+    payload p;
+    if (!frames_next(&s->frames, &p, e)) return false;
+    bool several = s->frames.framing != FRAMING_NONE;
+    if (!several && !p.bytes.n) return err_set(e, ERR_MALFORMED, "the input is empty");
+    bool bare = s->frames.framing != FRAMING_LENGTHS && p.index == 0;
+    if (bare && !s->o.from && !format_detect(p.bytes)) return unknown(e);
+    return read_part(&p, several, &s->o, s->a, out, e);
+}
+
+void format_stream_close(format_stream *s)
+{
+    frames_close(&s->frames);
+    source_close(s->in);
+    *s = (format_stream){0};
+}

@@ -1,0 +1,249 @@
+#include "sys/file.h"
+
+#include "base/ban.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CHUNK = 256 * 1024, WRITE_MAX = 1 << 30 };
+
+static bool is_dash(const char *path) { return path[0] == '-' && path[1] == '\0'; }
+
+static int open_input(const char *path, struct stat *st, err *e)
+{
+    int fd = is_dash(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) {
+        err_sys(e, errno, "cannot open");
+        return -1;
+    }
+    if (fstat(fd, st) == 0 && !S_ISDIR(st->st_mode)) return fd;
+    err_sys(e, S_ISDIR(st->st_mode) ? EISDIR : errno, "cannot read");
+    if (fd != STDIN_FILENO) close(fd);
+    return -1;
+}
+
+static ssize_t read_some(int fd, void *p, size_t n)
+{
+    ssize_t got;
+    do got = read(fd, p, n);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+static bool too_large(size_t max, err *e)
+{
+    return err_set(e, ERR_LIMIT, "input is larger than the limit of %zu bytes (--max-bytes)", max);
+}
+
+static bool map(int fd, size_t n, file_bytes *out)
+{
+    void *p = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED) return false;
+    (void)madvise(p, n, MADV_SEQUENTIAL);
+    *out = (file_bytes){{p, n}, true};
+    return true;
+}
+
+/* Reads to the end; `hint` is the size fstat told, which /proc and pipes tell as 0. */
+static bool slurp(int fd, size_t hint, size_t max, file_bytes *out, err *e)
+{
+    size_t n = 0, cap = hint + 1 > CHUNK ? hint + 1 : CHUNK;
+    char *p = malloc(cap);
+    for (;;) {
+        if (p && n == cap) {
+            char *more = realloc(p, cap *= 2);
+            if (!more) free(p);
+            p = more;
+        }
+        if (!p) return err_set(e, ERR_LIMIT, "out of memory for %zu bytes of input", cap);
+        ssize_t got = read_some(fd, p + n, cap - n);
+        if (got > 0) n += (size_t)got;
+        if (got > 0 && (!max || n <= max)) continue;
+        if (got == 0) break;
+        if (got < 0)
+            err_sys(e, errno, "cannot read");
+        else
+            too_large(max, e);
+        free(p);
+        return false;
+    }
+    *out = (file_bytes){{p, n}, false};
+    return true;
+}
+
+bool file_read(const char *path, size_t max_bytes, file_bytes *out, err *e)
+{
+    *out = (file_bytes){0};
+    struct stat st;
+    int fd = open_input(path, &st, e);
+    if (fd < 0) return false;
+    size_t size = S_ISREG(st.st_mode) && st.st_size > 0 ? (size_t)st.st_size : 0;
+    bool ok;
+    if (max_bytes && size > max_bytes)
+        ok = too_large(max_bytes, e);
+    else
+        ok = (size >= FILE_MAP_MIN && lseek(fd, 0, SEEK_CUR) == 0 && map(fd, size, out)) ||
+             slurp(fd, size, max_bytes, out, e);
+    if (fd != STDIN_FILENO) close(fd);
+    return ok;
+}
+
+void file_release(file_bytes *f)
+{
+    void *p = (void *)(uintptr_t)f->bytes.p;
+    if (f->mapped)
+        munmap(p, f->bytes.n);
+    else
+        free(p);
+    *f = (file_bytes){0};
+}
+
+typedef struct file_source {
+    source s;
+    int fd;
+} file_source;
+
+static bool file_source_read(source *s, void *p, size_t n, size_t *got, err *e)
+{
+    ssize_t k = read_some(((file_source *)s)->fd, p, n);
+    if (k < 0) return err_sys(e, errno, "cannot read");
+    *got = (size_t)k;
+    return true;
+}
+
+static void file_source_close(source *s)
+{
+    file_source *f = (file_source *)s;
+    if (f->fd != STDIN_FILENO) close(f->fd);
+    free(f);
+}
+
+source *file_open(const char *path, err *e)
+{
+    struct stat st;
+    int fd = open_input(path, &st, e);
+    if (fd < 0) return NULL;
+    file_source *f = malloc(sizeof *f);
+    if (!f) {
+        if (fd != STDIN_FILENO) close(fd);
+        err_set(e, ERR_LIMIT, "out of memory");
+        return NULL;
+    }
+    *f = (file_source){.s = {file_source_read, file_source_close}, .fd = fd};
+    return &f->s;
+}
+
+/* ---- output ---- */
+
+/* 0666 less the umask, as any program's output; mkostemp alone would leave 0600. */
+static void usual_mode(int fd)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    (void)fchmod(fd, 0666 & ~mask);
+}
+
+static bool create_temporary(file_out *out, err *e)
+{
+    if (asprintf(&out->name, "%s.XXXXXX", out->path) < 0) {
+        out->name = NULL;
+        return err_set(e, ERR_LIMIT, "out of memory");
+    }
+    out->fd = mkostemp(out->name, O_CLOEXEC);
+    if (out->fd < 0) return err_sys(e, errno, "cannot create");
+    out->temporary = true;
+    usual_mode(out->fd);
+    return true;
+}
+
+/* A link is followed, so that the rename replaces what it points to and not the link. */
+static char *real_target(const char *path)
+{
+    char *real = realpath(path, NULL);
+    return real ? real : strdup(path);
+}
+
+bool file_create(const char *path, file_out *out, err *e)
+{
+    *out = (file_out){.fd = -1};
+    if (is_dash(path)) {
+        out->fd = STDOUT_FILENO;
+        return true;
+    }
+    struct stat st;
+    bool special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+    if (special && S_ISDIR(st.st_mode)) return err_sys(e, EISDIR, "cannot write");
+    out->path = real_target(path);
+    bool ok;
+    if (!out->path) {
+        ok = err_set(e, ERR_LIMIT, "out of memory");
+    } else if (special) {
+        out->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        ok = out->fd >= 0 || err_sys(e, errno, "cannot open for writing");
+    } else {
+        ok = create_temporary(out, e);
+    }
+    if (!ok) file_abandon(out);
+    return ok;
+}
+
+bool file_put(file_out *out, str bytes, err *e)
+{
+    while (bytes.n) {
+        ssize_t k = write(out->fd, bytes.p, bytes.n < WRITE_MAX ? bytes.n : WRITE_MAX);
+        if (k < 0 && errno == EINTR) continue;
+        if (k < 0) return err_sys(e, errno, "cannot write");
+        bytes = (str){bytes.p + k, bytes.n - (size_t)k};
+    }
+    return true;
+}
+
+void file_abandon(file_out *out)
+{
+    if (out->fd >= 0 && out->fd != STDOUT_FILENO) close(out->fd);
+    if (out->temporary) unlink(out->name);
+    free(out->path);
+    free(out->name);
+    *out = (file_out){.fd = -1};
+}
+
+/* The rename itself is only safe once the directory is. */
+static void sync_directory(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = slash == path ? strdup("/")
+                : slash       ? strndup(path, (size_t)(slash - path))
+                              : strdup(".");
+    int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd >= 0) {
+        (void)fsync(fd);
+        close(fd);
+    }
+    free(dir);
+}
+
+bool file_commit(file_out *out, err *e)
+{
+    bool ok = true;
+    if (out->temporary) {
+        ok = fsync(out->fd) == 0 && rename(out->name, out->path) == 0;
+        if (ok)
+            sync_directory(out->path);
+        else
+            err_sys(e, errno, "cannot write");
+        out->temporary = !ok;
+    }
+    file_abandon(out);
+    return ok;
+}
+
+bool file_write(const char *path, str bytes, err *e)
+{
+    file_out out;
+    if (!file_create(path, &out, e)) return false;
+    if (file_put(&out, bytes, e)) return file_commit(&out, e);
+    file_abandon(&out);
+    return false;
+}

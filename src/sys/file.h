@@ -1,0 +1,37 @@
+/* sys/file.h - whole files in, whole files out.  `-` is stdin or stdout. */
+#pragma once
+#include "base/err.h"
+#include "base/source.h"
+#include "base/str.h"
+
+enum { FILE_MAP_MIN = 1 << 20 }; /* regular files from here on are mapped, smaller ones read */
+
+typedef struct file_bytes {
+    str bytes;
+    bool mapped;
+} file_bytes;
+
+/* All of a file, a pipe or stdin (path "-").  More than max_bytes is ERR_LIMIT (0 = no limit);
+ * ERR_SYS otherwise.  A mapped file must not shrink while it is looked at. */
+NODISCARD bool file_read(const char *path, size_t max_bytes, file_bytes *out, err *e);
+void file_release(file_bytes *f);
+
+/* The same piece by piece; NULL: `e` says why.  source_close gives it back. */
+NODISCARD source *file_open(const char *path, err *e);
+
+/* An output that appears whole or not at all: written under a temporary name in the same directory,
+ * synced, renamed.  Devices and pipes (and "-") are written through. */
+typedef struct file_out {
+    int fd;
+    bool temporary; /* `name` holds the temporary name */
+    char *path, *name;
+} file_out;
+
+NODISCARD bool file_create(const char *path, file_out *out, err *e);
+NODISCARD bool file_put(file_out *out, str bytes, err *e);
+/* Makes it appear.  After false, as after file_abandon, nothing is left behind. */
+NODISCARD bool file_commit(file_out *out, err *e);
+void file_abandon(file_out *out);
+
+/* create, put, commit. */
+NODISCARD bool file_write(const char *path, str bytes, err *e);

@@ -1,0 +1,11 @@
+/* sys/term.h - what the other end of a descriptor looks like. */
+#pragma once
+#include "base/compiler.h"
+
+typedef struct term {
+    bool tty;
+    bool color;     /* a terminal that is not dumb, and NO_COLOR is not set (no-color.org) */
+    unsigned width; /* columns; 80 when it is no terminal */
+} term;
+
+term term_of(int fd);

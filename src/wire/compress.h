@@ -1,0 +1,51 @@
+/* wire/compress.h - gzip and zstd, found by their magic; several layers, a cap on what comes out.
+ *
+ * Nothing a header claims is believed: sizes are hints, and memory grows only as fast as bytes are
+ * really produced, so a small input costs little until it proves to be large. */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/source.h"
+#include "base/str.h"
+
+typedef enum codec { CODEC_NONE, CODEC_GZIP, CODEC_ZSTD } codec;
+
+enum {
+    UNPACK_MAX_LAYERS = 4,       /* gzip in gzip in zstd ... */
+    UNPACK_MAX_BYTES = 1u << 30, /* default cap on the decompressed size */
+};
+
+codec codec_detect(str head);    /* from the first 4 bytes */
+const char *codec_name(codec c); /* "gzip" */
+codec codec_of_suffix(str path); /* ".gz", ".zst"; else CODEC_NONE */
+
+typedef struct unpacked {
+    str bytes; /* the input itself, or memory of the arena */
+    codec layers[UNPACK_MAX_LAYERS];
+    size_t n_layers; /* outermost first */
+} unpacked;
+
+/* Takes every layer of compression off `in`.  At most max_bytes come out of a layer (0 means
+ * UNPACK_MAX_BYTES).  ERR_MALFORMED (cut off, checksum, damaged) with the byte in the layer that
+ * is broken, ERR_LIMIT at the cap, the layers or the arena's budget. */
+NODISCARD bool unpack(str in, size_t max_bytes, arena *a, unpacked *out, err *e);
+
+/* The same piece by piece in bounded memory (about 200 kB a layer, plus zstd's window of at most
+ * 128 MiB).  Reads the first bytes of `from` at once.  max_bytes caps each layer; 0 = no cap.
+ * The result owns `from` and is given back by source_close; NULL: `e` says why, `from` is closed. */
+NODISCARD source *unpack_open(source *from, uint64_t max_bytes, err *e);
+
+/* What it turned out to be: layers, outermost first; returns how many. */
+size_t unpack_layers(const source *opened, codec layers[UNPACK_MAX_LAYERS]);
+
+/* Appends the compressed form: gzip as gzip -6 does it, zstd at level 3 with checksum.  The same
+ * input always gives the same bytes.  CODEC_NONE appends the bytes themselves. */
+NODISCARD bool pack(codec c, str in, buf *out, err *e);
+
+/* Reads from memory; close does nothing. */
+typedef struct memory_source {
+    source s;
+    str left;
+} memory_source;
+memory_source memory_source_of(str bytes);
