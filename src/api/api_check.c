@@ -1,0 +1,243 @@
+/* Bytes are held against the rules. */
+#include "api/internal.h"
+
+#include "check/check.h"
+#include "wire/otlp.h"
+#include "wire/otlp_json.h"
+#include "base/ban.h"
+#include <inttypes.h>
+
+_Static_assert((int)KILN_SEVERITY_INFO == CHECK_INFO && (int)KILN_SEVERITY_WARNING == CHECK_WARNING &&
+                   (int)KILN_SEVERITY_ERROR == CHECK_ERROR,
+               "kiln_severity is check_severity");
+
+/* A finding and the payload it is about: offsets are kept relative to that. */
+typedef struct placed {
+    const check_finding *f;
+    payload p; /* its bytes may be gone */
+} placed;
+
+/* Never changes after it was made. */
+struct kiln_report {
+    arena a;
+    VEC(placed) findings;
+    VEC(const char *) notes;
+    uint64_t count[3]; /* by severity */
+};
+
+/* ---- rules ---- */
+
+const char *kiln_severity_name(kiln_severity s) { return check_severity_name((check_severity)s); }
+
+bool kiln_rule_at(size_t i, kiln_rule *out)
+{
+    size_t n;
+    const check_rule *r = check_rules(&n);
+    if (i >= n) return false;
+    kiln_rule v = {
+        .id = r[i].id,
+        .level = r[i].level,
+        .title = r[i].title,
+        .expected = r[i].expected,
+        .fix = r[i].fix,
+        .source = r[i].source,
+        .severity = (kiln_severity)r[i].severity,
+        .fixable = r[i].fixable,
+    };
+    return API_GIVE(out, &v);
+}
+
+/* ---- checking ---- */
+
+typedef struct judge {
+    kiln_report *r;
+    const format *from;
+    layout layout;
+    check_opts rules;
+    err *e;
+} judge;
+
+static bool spent(judge *j)
+{
+    return err_set(j->e, ERR_LIMIT, "the memory budget of %zu bytes is spent", j->r->a.budget);
+}
+
+static bool take_ids(judge *j, const char *const *ids, size_t n, const str **out)
+{
+    if (n && !ids) return api_null("a list of rules", j->e);
+    str *v = arena_new(&j->r->a, str, n);
+    if (!v) return spent(j);
+    for (size_t i = 0; i < n; i++) {
+        if (!ids[i]) return api_null("the id of a rule", j->e);
+        v[i] = str_of(ids[i]);
+    }
+    *out = v;
+    return true;
+}
+
+static bool is_json(const judge *j, const payload *p)
+{
+    return j->from ? j->from == &format_otlp_json : p->kind == PAYLOAD_JSON;
+}
+
+/* Bytes that fit no layout are judged by the current one: WIRE says what is wrong with them. */
+static layout layout_of(const judge *j, const payload *p)
+{
+    if (j->layout != LAYOUT_UNKNOWN) return j->layout;
+    if (j->from && j->from->layout != LAYOUT_UNKNOWN) return j->from->layout;
+    if (is_json(j, p)) return LAYOUT_UNKNOWN;
+    layout_verdict v;
+    layout_detect(p->bytes.p, p->bytes.n, &v);
+    return v.confidence == LAYOUT_NONE ? LAYOUT_CURRENT : v.layout;
+}
+
+static bool check_payload(judge *j, const payload *p, check_report *out)
+{
+    arena *a = &j->r->a;
+    layout l = layout_of(j, p);
+    if (!is_json(j, p) && l == LAYOUT_CURRENT)
+        return check_bytes(p->bytes.p, p->bytes.n, &j->rules, a, out, j->e);
+    model m;
+    otlp_decode_opts o = {.layout = l, .lenient = true};
+    bool ok = is_json(j, p) ? otlp_json_decode(p->bytes.p, p->bytes.n, &o, a, &m, j->e)
+                            : otlp_decode(p->bytes.p, p->bytes.n, &o, a, &m, j->e);
+    return ok && check_model(&m, &j->rules, a, out, j->e);
+}
+
+static bool add_note(judge *j, const char *note)
+{
+    kiln_report *r = j->r;
+    for (size_t i = 0; i < r->notes.n; i++)
+        if (strcmp(r->notes.v[i], note) == 0) return true;
+    const char **slot = vec_push(&r->a, &r->notes);
+    if (!slot) return spent(j);
+    *slot = note;
+    return true;
+}
+
+static bool add_report(judge *j, const payload *p, const check_report *one)
+{
+    kiln_report *r = j->r;
+    for (size_t i = 0; i < one->n_findings; i++) {
+        placed *slot = vec_push(&r->a, &r->findings);
+        if (!slot) return spent(j);
+        *slot = (placed){&one->findings[i], *p};
+    }
+    for (size_t i = 0; i < one->n_notes; i++)
+        if (!add_note(j, one->notes[i])) return false;
+    r->count[CHECK_INFO] += one->infos;
+    r->count[CHECK_WARNING] += one->warnings;
+    r->count[CHECK_ERROR] += one->errors;
+    return true;
+}
+
+static bool check_payloads(judge *j, str bytes)
+{
+    frames f = frames_of(bytes, 0, &j->r->a);
+    bool ok = true;
+    for (payload p; ok && frames_next(&f, &p, j->e);) {
+        check_report one = {0};
+        bool several = f.framing == FRAMING_LENGTHS || p.index || f.at < f.n;
+        ok = check_payload(j, &p, &one);
+        if (!ok && j->e->offset != NO_OFFSET && !p.packed) j->e->offset += p.offset;
+        if (!ok && several) err_in(j->e, "payload[%" PRIu64 "]", p.index);
+        ok = ok && add_report(j, &p, &one);
+    }
+    ok = ok && frames_ok(&f);
+    frames_close(&f);
+    return ok;
+}
+
+static bool check_input(judge *j, str in, const kiln_check_options *o)
+{
+    j->rules = (check_opts){
+        .n_only = o->n_only,
+        .n_ignore = o->n_ignore,
+        .min_severity = (check_severity)o->min_severity,
+        .max_examples = o->max_examples,
+    };
+    unpacked u;
+    if (!take_ids(j, o->only, o->n_only, &j->rules.only) ||
+        !take_ids(j, o->ignore, o->n_ignore, &j->rules.ignore) ||
+        !api_format(o->format, &j->from, j->e) || !api_layout(o->layout, &j->layout, j->e))
+        return false;
+    if (!in.n) return err_set(j->e, ERR_MALFORMED, "the input is empty");
+    return unpack(in, o->max_input, &j->r->a, &u, j->e) && check_payloads(j, u.bytes);
+}
+
+kiln_report *kiln_check(const void *bytes, size_t n, const kiln_check_options *from, kiln_error *ke)
+{
+    err e = {0};
+    kiln_check_options o;
+    bool ok = (bytes || !n || api_null("bytes", &e)) && API_TAKE(&o, from, "kiln_check_options", &e);
+    if (!ok) return api_result(false, &e, ke), NULL;
+    kiln_report *r = calloc(1, sizeof *r);
+    if (r) {
+        r->a.budget = api_budget(o.max_memory);
+        judge j = {.r = r, .e = &e};
+        ok = check_input(&j, (str){bytes, n}, &o);
+    }
+    if (api_result(ok && r, &e, ke)) return r;
+    kiln_report_free(r);
+    return NULL;
+}
+
+void kiln_report_free(kiln_report *r)
+{
+    if (!r) return;
+    arena_free(&r->a);
+    free(r);
+}
+
+/* ---- looking at a report ---- */
+
+uint64_t kiln_report_count(const kiln_report *r, kiln_severity s)
+{
+    return r && (unsigned)s < ARRAY_LEN(r->count) ? r->count[s] : 0;
+}
+
+/* A place in a compressed payload is no place of the input. */
+static uint64_t place(const placed *x, uint64_t offset)
+{
+    return offset == NO_OFFSET || x->p.packed ? KILN_NO_OFFSET : offset + x->p.offset;
+}
+
+bool kiln_finding_at(const kiln_report *r, size_t i, kiln_finding *out)
+{
+    if (!r || i >= r->findings.n) return false;
+    const placed *x = &r->findings.v[i];
+    const check_rule *rule = x->f->rule;
+    const check_example *first = &x->f->examples[0];
+    kiln_finding v = {
+        .rule = rule->id,
+        .level = rule->level,
+        .title = rule->title,
+        .fix = rule->fix,
+        .severity = (kiln_severity)rule->severity,
+        .n_examples = (uint32_t)x->f->n_examples,
+        .count = x->f->count,
+        .payload = (size_t)x->p.index,
+        .path = first->path,
+        .found = first->found,
+        .expected = first->expected,
+        .offset = place(x, first->offset),
+    };
+    return API_GIVE(out, &v);
+}
+
+bool kiln_example_at(const kiln_report *r, size_t i, size_t k, kiln_example *out)
+{
+    if (!r || i >= r->findings.n || k >= r->findings.v[i].f->n_examples) return false;
+    const placed *x = &r->findings.v[i];
+    const check_example *c = &x->f->examples[k];
+    kiln_example v = {.path = c->path,
+                      .found = c->found,
+                      .expected = c->expected,
+                      .offset = place(x, c->offset)};
+    return API_GIVE(out, &v);
+}
+
+const char *kiln_report_note(const kiln_report *r, size_t i)
+{
+    return r && i < r->notes.n ? r->notes.v[i] : NULL;
+}

@@ -1,0 +1,160 @@
+/* check/check.h - the rules of the OTLP profiles specification, held against data.  Pure.
+ *
+ * Three judges and one repairer:
+ *
+ *     check_bytes        protobuf of the current layout: facts of the bytes, then of the model
+ *     check_model        a decoded model alone (JSON, older layouts): the facts of bytes are gone
+ *     profcheck_verdict  what the SIG's own profcheck would say about the same bytes, quirks included
+ *     check_fix          repairs what has one right answer and says what it did
+ *
+ * A report has at most one finding a rule, with the number of violations and the first few examples:
+ * a broken file of 100 MB prints a page.  Memory does not grow with the number of violations. */
+#pragma once
+#include "base/err.h"
+#include "base/str.h"
+#include "model/model.h"
+
+/* ---- rules ---- */
+
+typedef enum check_severity { CHECK_INFO, CHECK_WARNING, CHECK_ERROR } check_severity;
+
+const char *check_severity_name(check_severity s); /* "info", "warning", "error" */
+NODISCARD bool check_severity_from_name(str name, check_severity *out);
+
+typedef struct check_rule {
+    const char *id;    /* "P-01"; "WIRE": not protobuf of this layout; "UNKNOWN": a field of none */
+    const char *level; /* the specification's word: "MUST", "SHOULD", "expected", ... */
+    const char *title; /* short, no full stop */
+    const char *expected; /* one sentence */
+    const char *fix;      /* what a producer changes */
+    const char *source;   /* "profiles.proto", "data-format.md", ... */
+    const char *unseen;   /* NULL, or why no data can show a violation */
+    check_severity severity;
+    bool wire;    /* needs protobuf bytes: check_model alone cannot tell */
+    bool fixable; /* check_fix removes every violation */
+} check_rule;
+
+/* All rules in order of their ids, those that data cannot show included. */
+const check_rule *check_rules(size_t *n);
+const check_rule *check_rule_find(str id); /* any case; NULL: no such rule */
+
+/* ---- checking ---- */
+
+enum {
+    CHECK_EXAMPLES = 5, /* kept a rule, unless asked otherwise */
+    CHECK_EXAMPLES_MAX = 1000,
+    CHECK_NOTES = 8,
+};
+
+typedef struct check_opts {
+    const str *only; /* rule ids; none = all rules */
+    size_t n_only;
+    const str *ignore; /* rule ids */
+    size_t n_ignore;
+    check_severity min_severity; /* what is below is not looked for */
+    uint32_t max_examples;       /* a rule; 0 = CHECK_EXAMPLES */
+} check_opts;
+
+typedef struct check_example {
+    const char
+        *path; /* "dictionary.location_table[12].lines[1].function_index"; "" = the message */
+    const char *found;    /* "index 99, the table has 12 entries" */
+    const char *expected; /* "an index below 12" */
+    uint64_t offset;      /* byte in the input, or NO_OFFSET */
+} check_example;
+
+typedef struct check_finding {
+    const check_rule *rule;
+    uint64_t count;          /* violations; examples are the first of them */
+    check_example *examples; /* at least one */
+    size_t n_examples;
+} check_finding;
+
+typedef struct check_report {
+    check_finding *findings; /* in the order of the rules */
+    size_t n_findings;
+    uint64_t errors, warnings, infos; /* violations of each severity */
+    const char *notes[CHECK_NOTES];   /* what was not looked at, and why */
+    size_t n_notes;
+} check_report;
+
+/* Checks protobuf bytes of the current layout.  true: the report is complete, whatever it says; bytes
+ * that do not parse are a finding under WIRE.  `o` may be NULL.  The report lives in `a`.
+ * ERR_USAGE for an unknown rule id, ERR_LIMIT at the budget. */
+NODISCARD bool check_bytes(const void *p, size_t n, const check_opts *o, arena *a,
+                           check_report *out, err *e);
+
+/* Checks a model, lenient or not.  Rules marked `wire` are not looked at; a note says so. */
+NODISCARD bool check_model(const model *m, const check_opts *o, arena *a, check_report *out,
+                           err *e);
+
+/* The finding of a rule, or NULL. */
+const check_finding *check_report_find(const check_report *r, const char *id);
+
+/* ---- the SIG's profcheck ---- */
+
+typedef enum profcheck_status {
+    PROFCHECK_PASS,
+    PROFCHECK_FAIL,       /* "conformance checks failed" */
+    PROFCHECK_UNREADABLE, /* Go's decoder refuses the bytes */
+    PROFCHECK_PANIC,      /* the Go program crashes */
+} profcheck_status;
+
+const char *profcheck_status_name(profcheck_status s); /* "pass", "fail", "unreadable", "panic" */
+
+typedef struct profcheck_opts {
+    bool check_dupes;         /* -check-dupes, off by default */
+    bool check_sample_shapes; /* -check-sample-shapes, on by default */
+    bool check_orphans;       /* -check-orphans, off by default */
+} profcheck_opts;
+
+#define PROFCHECK_DEFAULTS ((profcheck_opts){.check_sample_shapes = true})
+
+typedef struct profcheck_result {
+    profcheck_status status;
+    uint64_t n_errors; /* lines it would print; after a panic those before it, which Go loses */
+    char first[320];   /* the first of them, "" when it passes; for a panic what it trips over */
+} profcheck_result;
+
+/* The verdict on p[0..n).  `o` NULL = PROFCHECK_DEFAULTS.  `a` holds what is needed on the way.
+ * false only for ERR_LIMIT: the budget was reached. */
+NODISCARD bool profcheck_verdict(const void *p, size_t n, const profcheck_opts *o, arena *a,
+                                 profcheck_result *out, err *e);
+
+/* ---- repair ---- */
+
+#define FIX_ACTIONS(X)                                                                             \
+    X(DICTIONARY, "P-01", "added an empty table's zero entry")                                     \
+    X(ZERO_ENTRY, "P-02", "inserted a zero entry before a real entry 0 and moved all references")  \
+    X(ZERO_STRING, "P-03", "inserted the empty string before a real string 0")                     \
+    X(ZERO_REAL, "P-02", "index 0 taken to mean the real entry 0")                                 \
+    X(ZERO_UNSET, "P-02", "index 0 taken to mean not set, although entry 0 was real")              \
+    X(INDEX_RANGE, "P-06", "set an index outside its table to 0")                                  \
+    X(INDEX_DROPPED, "P-06", "dropped an attribute index outside its table")                       \
+    X(KEY_TWICE, "P-24", "kept the inline key of a pair that had key_strindex too")                \
+    X(DUPLICATE, "P-07", "merged an entry into an earlier equal one")                              \
+    X(ORPHAN, "P-10", "removed an entry that nothing refers to")                                   \
+    X(ATTRIBUTE_TWICE, "P-21", "removed a repeated attribute index from a list")
+
+typedef enum fix_kind {
+#define X(id, rule, text) FIX_##id,
+    FIX_ACTIONS(X)
+#undef X
+        FIX_KIND_COUNT
+} fix_kind;
+
+typedef struct fix_action {
+    const char *rule;   /* id */
+    const char *action; /* what was done */
+    uint64_t count;
+    char path[160]; /* of the first one, in the input */
+} fix_action;
+
+typedef struct fix_report {
+    fix_action v[FIX_KIND_COUNT]; /* only those that happened */
+    size_t n;
+} fix_report;
+
+/* Repairs a lenient model into a checked one in `a`; `in` is only read and must outlive `out`.
+ * docs/check.md says what each repair decides.  ERR_LIMIT at the budget. */
+NODISCARD bool check_fix(const model *in, arena *a, model *out, fix_report *r, err *e);

@@ -1,0 +1,247 @@
+#include "check/internal.h"
+
+#include "base/utf8.h"
+
+#include "base/ban.h"
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---- names ---- */
+
+static const char *const severity_names[] = {"info", "warning", "error"};
+
+const char *check_severity_name(check_severity s)
+{
+    return (unsigned)s < ARRAY_LEN(severity_names) ? severity_names[s] : "?";
+}
+
+bool check_severity_from_name(str name, check_severity *out)
+{
+    for (size_t i = 0; i < ARRAY_LEN(severity_names); i++)
+        if (str_eq(name, str_of(severity_names[i]))) return *out = (check_severity)i, true;
+    return false;
+}
+
+const check_rule *check_rules(size_t *n)
+{
+    *n = RULE_COUNT;
+    return check_rule_table;
+}
+
+static bool same_id(const char *id, str s)
+{
+    for (size_t i = 0; i < s.n; i++, id++) {
+        char c = s.p[i] >= 'a' && s.p[i] <= 'z' ? (char)(s.p[i] - 'a' + 'A') : s.p[i];
+        if (!*id || c != *id) return false;
+    }
+    return !*id;
+}
+
+const check_rule *check_rule_find(str id)
+{
+    for (size_t i = 0; i < RULE_COUNT; i++)
+        if (same_id(check_rule_table[i].id, id)) return &check_rule_table[i];
+    return NULL;
+}
+
+/* ---- options ---- */
+
+static bool set_rules(checker *c, const str *ids, size_t n, bool value, err *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        const check_rule *r = check_rule_find(ids[i]);
+        if (!r) return err_set(e, ERR_USAGE, "no rule is called %.*s", STR_ARG(ids[i]));
+        c->on[r - check_rule_table] = value;
+    }
+    return true;
+}
+
+bool checker_open(checker *c, const check_opts *o, arena *a, err *e)
+{
+    memset(c, 0, sizeof *c);
+    c->a = a;
+    if (a->budget) c->tmp.budget = a->budget > a->used ? a->budget - a->used : 1;
+    c->max_examples = CHECK_EXAMPLES;
+    for (size_t i = 0; i < RULE_COUNT; i++) c->on[i] = !o || !o->n_only;
+    if (!o) return true;
+    if (o->max_examples) c->max_examples = o->max_examples;
+    if (c->max_examples > CHECK_EXAMPLES_MAX) c->max_examples = CHECK_EXAMPLES_MAX;
+    if (!set_rules(c, o->only, o->n_only, true, e)) return false;
+    if (!set_rules(c, o->ignore, o->n_ignore, false, e)) return false;
+    for (size_t i = 0; i < RULE_COUNT; i++)
+        if (check_rule_table[i].severity < o->min_severity) c->on[i] = false;
+    return true;
+}
+
+/* ---- words ---- */
+
+PRINTF(3, 0)
+static const char *words(char *out, size_t n, const char *fmt, va_list ap)
+{
+    vsnprintf(out, n, fmt, ap);
+    return out;
+}
+
+#define WORDS(name, field)                                                                         \
+    const char *name(checker *c, const char *fmt, ...)                                             \
+    {                                                                                              \
+        va_list ap;                                                                                \
+        va_start(ap, fmt);                                                                         \
+        words(c->field, sizeof c->field, fmt, ap);                                                 \
+        va_end(ap);                                                                                \
+        return c->field;                                                                           \
+    }
+WORDS(at, path)
+WORDS(saw, text)
+WORDS(want, want)
+
+static const char *copy_text(checker *c, const char *z)
+{
+    size_t n = strlen(z) + 1;
+    char *p = arena_alloc(c->a, n);
+    if (!p) {
+        c->failed = true;
+        return "";
+    }
+    return memcpy(p, z, n);
+}
+
+void checker_note(checker *c, const char *fmt, ...)
+{
+    if (c->n_notes == CHECK_NOTES) return;
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    words(text, sizeof text, fmt, ap);
+    va_end(ap);
+    c->notes[c->n_notes++] = copy_text(c, text);
+}
+
+void keep_at(checker *c, rule_no r, uint64_t offset, const char *path, const char *found,
+             const char *expected)
+{
+    tally *t = &c->by[r];
+    if (t->n >= c->max_examples) return;
+    if (!t->ex) t->ex = arena_new(c->a, check_example, c->max_examples);
+    if (!t->ex) {
+        c->failed = true;
+        return;
+    }
+    t->ex[t->n++] =
+        (check_example){copy_text(c, path), copy_text(c, found), copy_text(c, expected), offset};
+}
+
+void keep(checker *c, rule_no r, const char *path, const char *found, const char *expected)
+{
+    keep_at(c, r, NO_OFFSET, path, found, expected);
+}
+
+const char *quote(str s, char *out, size_t n)
+{
+    static const char cut[] = "\"...";
+    size_t k = 0, i = 0;
+    out[k++] = '"';
+    while (i < s.n && k + 4 + sizeof cut <= n) {
+        /* Whole characters only: the next is valid when the first 1 to 4 bytes are. */
+        size_t left = s.n - i, len = 1;
+        while (len <= 4 && len <= left && utf8_valid(s.p + i, len) != len) len++;
+        unsigned char b = (unsigned char)s.p[i];
+        if (len > 4 || len > left || b < 0x20 || b == 0x7f) {
+            k += (size_t)snprintf(out + k, n - k, "\\x%02x", b);
+            i++;
+            continue;
+        }
+        memcpy(out + k, s.p + i, len);
+        k += len, i += len;
+    }
+    const char *end = i < s.n ? cut : "\"";
+    memcpy(out + k, end, strlen(end) + 1);
+    return out;
+}
+
+/* ---- paths ---- */
+
+static size_t put_step(char *out, size_t n, const step *s)
+{
+    size_t k = s->up ? put_step(out, n, s->up) : 0;
+    if (k + 1 >= n) return k;
+    const char *dot = s->up ? "." : "";
+    int w = s->index == NO_INDEX
+                ? snprintf(out + k, n - k, "%s%s", dot, s->name)
+                : snprintf(out + k, n - k, "%s%s[%" PRIu64 "]", dot, s->name, s->index);
+    return k + (w < 0 ? 0 : (size_t)w < n - k ? (size_t)w : n - k - 1);
+}
+
+const char *at_step(checker *c, const step *s)
+{
+    c->path[0] = '\0';
+    if (s) put_step(c->path, sizeof c->path, s);
+    return c->path;
+}
+
+PRINTF(3, 0)
+static const char *suffix(checker *c, int n, const char *fmt, va_list ap)
+{
+    size_t k = n < 0 ? 0 : (size_t)n;
+    return words(c->path + k, sizeof c->path - k, fmt, ap), c->path;
+}
+
+static int put_scope(checker *c, size_t scope_i)
+{
+    const scope *s = &c->m->scopes.v[scope_i];
+    const resource *r = &c->m->resources.v[s->resource];
+    return snprintf(c->path, sizeof c->path, "resource_profiles[%u].scope_profiles[%zu]",
+                    s->resource, scope_i - r->first_scope);
+}
+
+const char *at_scope(checker *c, size_t scope_i, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    suffix(c, put_scope(c, scope_i), fmt, ap);
+    va_end(ap);
+    return c->path;
+}
+
+const char *at_profile(checker *c, size_t profile_i, const char *fmt, ...)
+{
+    const profile *p = &c->m->profiles.v[profile_i];
+    int n = put_scope(c, p->scope);
+    n += snprintf(c->path + n, sizeof c->path - (size_t)n, ".profiles[%zu]",
+                  profile_i - c->m->scopes.v[p->scope].first_profile);
+    va_list ap;
+    va_start(ap, fmt);
+    suffix(c, n, fmt, ap);
+    va_end(ap);
+    return c->path;
+}
+
+/* ---- the report ---- */
+
+bool checker_finish(checker *c, check_report *out, err *e)
+{
+    memset(out, 0, sizeof *out);
+    uint64_t *sums[] = {&out->infos, &out->warnings, &out->errors};
+    size_t n = 0;
+    for (size_t i = 0; i < RULE_COUNT; i++) n += c->by[i].count > 0;
+    out->findings = arena_new(c->a, check_finding, n ? n : 1);
+    arena_free(&c->tmp);
+    if (c->failed || !out->findings) return err_set(e, ERR_LIMIT, "memory ran out while checking");
+    for (size_t i = 0; i < RULE_COUNT; i++) {
+        const tally *t = &c->by[i];
+        if (!t->count) continue;
+        out->findings[out->n_findings++] =
+            (check_finding){&check_rule_table[i], t->count, t->ex, t->n};
+        *sums[check_rule_table[i].severity] += t->count;
+    }
+    memcpy(out->notes, c->notes, sizeof out->notes);
+    out->n_notes = c->n_notes;
+    return true;
+}
+
+const check_finding *check_report_find(const check_report *r, const char *id)
+{
+    for (size_t i = 0; i < r->n_findings; i++)
+        if (strcmp(r->findings[i].rule->id, id) == 0) return &r->findings[i];
+    return NULL;
+}

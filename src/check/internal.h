@@ -1,0 +1,166 @@
+/* check/internal.h - what the files of this room share: rule numbers, the collector of findings,
+ * canonical entries, reachability. */
+#pragma once
+#include "base/hash.h"
+#include "check/check.h"
+
+/* ---- rules by number: the order of the table in check_rules.c ---- */
+
+#define CHECK_RULES(X)                                                                             \
+    X(P01)                                                                                         \
+    X(P02) X(P03) X(P04) X(P05) X(P06) X(P07) X(P08) X(P09) X(P10) X(P11) X(P12) X(P13) X(P20)     \
+        X(P21) X(P22) X(P23) X(P24) X(P25) X(P26) X(P27) X(P28) X(P29) X(P30) X(P31) X(P32) X(P33) \
+            X(P40) X(P41) X(P42) X(P43) X(P44) X(P45) X(P46) X(P47) X(P48) X(P49) X(P50) X(P51)    \
+                X(P52) X(P53) X(P54) X(P55) X(P56) X(P57) X(P60) X(P61) X(P62) X(P63) X(P64)       \
+                    X(P65) X(P66) X(P67) X(P68) X(P70) X(P71) X(P72) X(P73) X(P74) X(P75) X(P76)   \
+                        X(P77) X(P78) X(P79) X(P80) X(P81) X(P82) X(UNKNOWN) X(WIRE)
+
+typedef enum rule_no {
+#define X(id) RULE_##id,
+    CHECK_RULES(X)
+#undef X
+        RULE_COUNT
+} rule_no;
+
+extern const check_rule check_rule_table[RULE_COUNT];
+
+/* ---- the collector ---- */
+
+enum { CHECK_PATH_MAX = 1024, CHECK_TEXT_MAX = 200 };
+
+typedef struct tally {
+    uint64_t count;
+    check_example *ex;
+    size_t n;
+} tally;
+
+typedef struct canon canon;
+
+typedef struct checker {
+    arena *a;  /* the report */
+    arena tmp; /* everything else: freed before the report is handed out */
+    const model *m;
+    const canon *canon;     /* NULL when no rule that is on needs it */
+    const uint32_t *key_of; /* attribute -> canonical string of its key (NO_KEY: out of range) */
+    uint32_t *stamp;        /* string -> tick of the list that last had it as a key */
+    uint32_t *stamp_at;     /* string -> where in that list */
+    uint32_t tick;
+    size_t max_examples;
+    bool failed; /* memory ran out */
+    bool on[RULE_COUNT];
+    tally by[RULE_COUNT];
+    const char *notes[CHECK_NOTES];
+    size_t n_notes;
+    char path[CHECK_PATH_MAX], text[CHECK_TEXT_MAX], want[CHECK_TEXT_MAX];
+} checker;
+
+#define NO_KEY UINT32_MAX
+
+/* Reads the options: ERR_USAGE for an unknown id. */
+NODISCARD bool checker_open(checker *c, const check_opts *o, arena *a, err *e);
+/* Makes the report and frees what is temporary; ERR_LIMIT when memory ran out on the way. */
+NODISCARD bool checker_finish(checker *c, check_report *out, err *e);
+void checker_note(checker *c, const char *fmt, ...) PRINTF(2, 3);
+
+/* Counts a violation; true when its example is wanted, so that only the first few are put in words:
+ *     if (hit(c, RULE_P74)) keep(c, RULE_P74, at(c, "dictionary...[%zu]", i), saw(c, "%d", v), "..."); */
+static inline bool hit(checker *c, rule_no r)
+{
+    return c->on[r] && c->by[r].count++ < c->max_examples;
+}
+
+const char *at(checker *c, const char *fmt, ...) PRINTF(2, 3);   /* a path */
+const char *saw(checker *c, const char *fmt, ...) PRINTF(2, 3);  /* what was found */
+const char *want(checker *c, const char *fmt, ...) PRINTF(2, 3); /* what should have been */
+void keep(checker *c, rule_no r, const char *path, const char *found, const char *expected);
+void keep_at(checker *c, rule_no r, uint64_t offset, const char *path, const char *found,
+             const char *expected);
+
+/* Untrusted text for a message: quoted, cut short, control and broken bytes as \xNN; in out[n]. */
+const char *quote(str s, char *out, size_t n);
+
+/* ---- paths ---- */
+
+#define NO_INDEX UINT64_MAX
+
+/* One step of a path, linked outward; on the stack of a recursive walk. */
+typedef struct step {
+    const struct step *up;
+    const char *name;
+    uint64_t index; /* NO_INDEX: a singular field */
+} step;
+
+const char *at_step(checker *c, const step *s); /* the whole path */
+
+/* "resource_profiles[0].scope_profiles[1].profiles[2]" + suffix. */
+const char *at_profile(checker *c, size_t profile, const char *fmt, ...) PRINTF(3, 4);
+const char *at_scope(checker *c, size_t scope, const char *fmt, ...) PRINTF(3, 4);
+
+/* Gives examples without an offset the byte of their path: one walk over the bytes. */
+NODISCARD bool check_locate(checker *c, const void *p, size_t n);
+
+/* ---- areas: each looks at its part of c->m ---- */
+
+/* check_wire.c: facts of the bytes.  `deep`: also inside samples, stacks, locations and functions,
+ * where only unknown fields can hide. */
+void check_wire(checker *c, const void *p, size_t n, bool deep);
+void check_tables(checker *c);     /* P-01 P-02 P-03 P-06 of the tables */
+void check_dict(checker *c);       /* mappings, locations, functions */
+void check_attributes(checker *c); /* entries of attribute_table */
+void check_dupes(checker *c);      /* P-07 */
+void check_orphans(checker *c);    /* P-10 */
+void check_envelope(checker *c);   /* resources, scopes, keys of all nested lists */
+void check_profiles(checker *c);
+void check_samples(checker *c);
+
+/* Index outside its table: counts P-06.  Path made by the caller with at(). */
+void bad_index(checker *c, const char *path, uint32_t i, size_t n);
+
+/* Who owns a list of attribute indices. */
+typedef enum owner_kind { OWNER_MAPPING, OWNER_LOCATION, OWNER_PROFILE, OWNER_SAMPLE } owner_kind;
+typedef struct owner {
+    owner_kind kind;
+    size_t i, j; /* entry, or profile and sample */
+} owner;
+/* P-06, P-21 and P-28 of one list. */
+void check_attr_list(checker *c, owner w, const uint32_t *v, size_t n);
+
+/* UCUM, case sensitive, as the grammar of the specification has it. */
+bool ucum_ok(str unit);
+/* The UCUM form of a word that profilers use ("bytes" -> "By"), or NULL. */
+const char *ucum_for(str unit);
+
+/* v + at, also for a pool that has no memory yet. */
+static inline const uint32_t *pool_at(const u32s *pool, size_t at)
+{
+    return pool->v ? pool->v + at : NULL;
+}
+
+/* ---- canonical entries: sameness by resolved value, recursively ---- */
+
+struct canon {
+    /* entry -> first equal entry; NULL: the table has no duplicates */
+    uint32_t *strings, *attributes, *mappings, *functions, *locations, *stacks, *links;
+    size_t n_dupes;
+};
+
+static inline uint32_t canon_of(const uint32_t *map, uint32_t i, size_t n)
+{
+    return map && i < n ? map[i] : i;
+}
+
+/* Tolerates indices outside their tables: they equal only themselves.  false at the budget. */
+NODISCARD bool canon_build(const model *m, arena *a, canon *out);
+
+/* Sorts v[0..n) and drops repeats; returns the new length. */
+size_t sort_unique(uint32_t *v, size_t n);
+
+/* ---- reachability ---- */
+
+typedef struct reach {
+    /* entry -> 1 when a profile, sample, resource or scope leads to it; entry 0 always */
+    uint8_t *strings, *attributes, *mappings, *functions, *locations, *stacks, *links;
+} reach;
+
+/* `by` not NULL: references are followed to the canonical entry.  false at the budget. */
+NODISCARD bool reach_build(const model *m, const canon *by, arena *a, reach *out);

@@ -1,0 +1,225 @@
+#include "format/format.h"
+
+#include "query/facts.h"
+#include "sys/file.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static file_bytes example;
+
+static int setup(void **state)
+{
+    (void)state;
+    char path[512];
+    const char *src = getenv("KILN_SRC");
+    snprintf(path, sizeof path, "%s/examples/checkout.otlp", src ? src : ".");
+    err e = {0};
+    return file_read(path, 0, &example, &e) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    file_release(&example);
+    return 0;
+}
+
+static void put_frame(buf *b, str s)
+{
+    buf_put(
+        b,
+        (uint8_t[]){(uint8_t)(s.n >> 24), (uint8_t)(s.n >> 16), (uint8_t)(s.n >> 8), (uint8_t)s.n},
+        4);
+    buf_str(b, s);
+}
+
+static buf packed(codec c, str s)
+{
+    buf b = {0};
+    err e = {0};
+    assert_true(pack(c, s, &b, &e));
+    return b;
+}
+
+/* "profiles/total of the first", enough to see that it is the same data. */
+static int64_t total(const model *m, size_t i)
+{
+    arena a = {0};
+    profile_facts *f;
+    err e = {0};
+    assert_true(facts_of(m, &a, &f, &e));
+    int64_t t = f[i].total;
+    arena_free(&a);
+    return t;
+}
+
+static void reads(str in, const char *format_name, size_t parts, framing framing_wanted)
+{
+    arena a = {0};
+    document d;
+    err e = {0};
+    if (!format_read(in, NULL, &a, &d, &e)) fail_msg("%s", e.msg);
+    assert_string_equal(d.format->name, format_name);
+    assert_int_equal(d.parts.n, parts);
+    assert_int_equal(d.framing, framing_wanted);
+    assert_int_equal(d.model.profiles.n, 2 * parts);
+    for (size_t i = 0; i < parts; i++) {
+        assert_int_equal(d.parts.v[i].verdict.layout, LAYOUT_CURRENT);
+        assert_int_equal(total(&d.model, 2 * i), total(&d.parts.v[0].model, 0));
+    }
+    arena_free(&a);
+
+    /* The same as a stream. */
+    memory_source m = memory_source_of(in);
+    format_stream s;
+    assert_true(format_stream_open(&s, &m.s, NULL, &a, &e));
+    size_t n = 0;
+    for (part p; format_stream_next(&s, &p, &e); n++) {
+        assert_int_equal(p.model.profiles.n, 2);
+        assert_true(total(&p.model, 0) > 0);
+    }
+    assert_int_equal(e.code, ERR_OK);
+    assert_int_equal(n, parts);
+    format_stream_close(&s);
+    arena_free(&a);
+}
+
+static void test_every_wrapping(void **state)
+{
+    (void)state;
+    str plain = example.bytes;
+    reads(plain, "otlp", 1, FRAMING_NONE);
+
+    buf gz = packed(CODEC_GZIP, plain), zs = packed(CODEC_ZSTD, plain), framed = {0};
+    reads(buf_view(&gz), "otlp", 1, FRAMING_NONE);
+    reads(buf_view(&zs), "otlp", 1, FRAMING_NONE);
+
+    put_frame(&framed, plain);
+    reads(buf_view(&framed), "otlp", 1, FRAMING_LENGTHS);
+    put_frame(&framed, buf_view(&zs));
+    put_frame(&framed, buf_view(&gz));
+    reads(buf_view(&framed), "otlp", 3, FRAMING_LENGTHS);
+    buf all = packed(CODEC_GZIP, buf_view(&framed));
+    reads(buf_view(&all), "otlp", 3, FRAMING_LENGTHS);
+
+    arena a = {0};
+    document d;
+    err e = {0};
+    buf json = {0};
+    assert_true(format_read(plain, NULL, &a, &d, &e));
+    assert_true(format_otlp_json.write(&format_otlp_json, &d.model, &(write_opts){0}, &json, &e));
+    reads(buf_view(&json), "otlp-json", 1, FRAMING_JSON);
+    size_t one = json.n;
+    assert_true(buf_reserve(&json, one));
+    buf_put(&json, json.p, one);
+    reads(buf_view(&json), "otlp-json", 2, FRAMING_JSON);
+    buf jz = packed(CODEC_ZSTD, (str){json.p, one}), jf = {0};
+    put_frame(&jf, buf_view(&jz));
+    reads(buf_view(&jf), "otlp-json", 1, FRAMING_LENGTHS);
+
+    buf *bufs[] = {&gz, &zs, &framed, &all, &json, &jz, &jf};
+    for (size_t i = 0; i < ARRAY_LEN(bufs); i++) buf_free(bufs[i]);
+    arena_free(&a);
+}
+
+static void fails(str in, const read_opts *o, err_code code, const char *says)
+{
+    arena a = {0};
+    document d;
+    err e = {0};
+    char text[400];
+    assert_false(format_read(in, o, &a, &d, &e));
+    assert_int_equal(e.code, code);
+    err_text(&e, text, sizeof text);
+    if (strcmp(text, says) != 0) fail_msg("says `%s`", text);
+    arena_free(&a);
+}
+
+static void test_errors_know_their_place(void **state)
+{
+    (void)state;
+    fails(STR(""), NULL, ERR_MALFORMED, "the input is empty");
+    fails(STR("hello, world"), NULL, ERR_UNSUPPORTED,
+          "neither OTLP protobuf nor OTLP/JSON: no format that kiln knows (--from forces one)");
+    buf framed = {0};
+    put_frame(&framed, STR("\x0a\x00"));
+    put_frame(&framed, STR("\x12\x03\x0a\x7f\x00"));
+    fails(buf_view(&framed), NULL, ERR_MALFORMED,
+          "field 1 wants 127 bytes, 1 are left (byte 12, at payload[1].dictionary)");
+    buf_free(&framed);
+    fails(example.bytes, &(read_opts){.from = &format_otlp_json}, ERR_MALFORMED,
+          "expected a value, found byte 0xf2 (byte 1)");
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    buf gz = packed(CODEC_GZIP, example.bytes);
+    arena a = {0};
+    document d;
+    err e = {0};
+    assert_false(format_read(buf_view(&gz), &(read_opts){.max_bytes = 1000}, &a, &d, &e));
+    assert_int_equal(e.code, ERR_LIMIT);
+    arena_free(&a);
+    bool done = false;
+    for (size_t budget = 1024; budget < 1 << 20; budget += 4096) {
+        arena small = {.budget = budget};
+        e = (err){0};
+        done = format_read(buf_view(&gz), NULL, &small, &d, &e);
+        assert_true(done || e.code == ERR_LIMIT);
+        arena_free(&small);
+    }
+    assert_true(done);
+    buf_free(&gz);
+}
+
+static void test_stream_memory_stays(void **state)
+{
+    (void)state;
+    buf framed = {0};
+    for (int i = 0; i < 50; i++) put_frame(&framed, example.bytes);
+    memory_source m = memory_source_of(buf_view(&framed));
+    arena a = {0};
+    format_stream s;
+    err e = {0};
+    assert_true(format_stream_open(&s, &m.s, NULL, &a, &e));
+    size_t n = 0, peak = 0;
+    for (part p; format_stream_next(&s, &p, &e); n++) {
+        if (n == 0) peak = a.peak;
+        assert_int_equal(a.peak, peak);
+    }
+    assert_int_equal(n, 50);
+    assert_true(s.frames.cap < 1 << 20);
+    format_stream_close(&s);
+    arena_free(&a);
+    buf_free(&framed);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    assert_ptr_equal(format_named(STR("otlp")), &format_otlp);
+    assert_ptr_equal(format_named(STR("otlp-1.9")), &format_otlp_1_9);
+    assert_null(format_named(STR("perf")));
+    assert_ptr_equal(format_for_path(STR("a/b.otlp")), &format_otlp);
+    assert_ptr_equal(format_for_path(STR("b.pb.gz")), &format_otlp);
+    assert_ptr_equal(format_for_path(STR("b.json.zst")), &format_otlp_json);
+    assert_ptr_equal(format_for_path(STR("b.jsonl")), &format_otlp_json);
+    assert_null(format_for_path(STR("b.txt")));
+    assert_null(format_for_path(STR("-")));
+    assert_null(format_detect(STR("plain text")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_wrapping), cmocka_unit_test(test_errors_know_their_place),
+        cmocka_unit_test(test_limits),         cmocka_unit_test(test_stream_memory_stays),
+        cmocka_unit_test(test_names),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
