@@ -6,7 +6,8 @@
 
 #include <stdio.h>
 
-enum { MS = 1000000 };
+#define MS INT64_C(1000000)
+#define START UINT64_C(1760000000000000000) /* Unix ns */
 
 /* Stacks are lists of locations, the leaf first; equal entries become one by themselves. */
 static uint32_t serve(kiln_builder *b, const char *leaf, int64_t line)
@@ -42,23 +43,26 @@ static kiln_profiles *build(kiln_error *e)
                                 .period_type = kiln_str_of("cpu"),
                                 .period_unit = kiln_str_of("ns"),
                                 .period = 10 * MS,
-                                .time_unix_nano = 1760000000000000000,
-                                .duration_nano = 1000ull * MS,
+                                .time_unix_nano = START,
+                                .duration_nano = 1000 * MS,
                             });
 
     kiln_value name = kiln_value_text(kiln_str_of("worker-1"));
-    uint32_t thread =
-        kiln_builder_attribute(b, kiln_str_of("thread.name"), &name, kiln_str_of(""));
-    uint32_t price = serve(b, "price_cart", 140), tax = serve(b, "add_tax", 171);
-    for (int i = 0; i < 30; i++)
-        kiln_builder_sample(b, &(kiln_sample){
-                                   .size = sizeof(kiln_sample),
-                                   .stack = i % 3 ? price : tax,
-                                   .values = (int64_t[]){10 * MS},
-                                   .n_values = 1,
-                                   .attributes = &thread,
-                                   .n_attributes = 1,
-                               });
+    uint32_t thread = kiln_builder_attribute(b, kiln_str_of("thread.name"), &name, kiln_str_of(""));
+    kiln_sample s = {.size = sizeof s, .attributes = &thread, .n_attributes = 1};
+
+    /* Each time a stack was seen is one more value and time of its sample. */
+    s.stack = serve(b, "price_cart", 140);
+    s.values = (int64_t[]){10 * MS, 10 * MS, 20 * MS};
+    s.times = (uint64_t[]){START + 30 * MS, START + 50 * MS, START + 700 * MS};
+    s.n_values = s.n_times = 3;
+    kiln_builder_sample(b, &s);
+
+    s.stack = serve(b, "add_tax", 171);
+    s.values = (int64_t[]){10 * MS};
+    s.times = (uint64_t[]){START + 120 * MS};
+    s.n_values = s.n_times = 1;
+    kiln_builder_sample(b, &s);
     return kiln_builder_finish(b, e);
 }
 

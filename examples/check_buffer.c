@@ -8,11 +8,10 @@
 #include <stdio.h>
 
 /* A producer's first try: one sample whose stack does not exist. */
-static const char payload[] =
-    "{\"dictionary\": {\"stringTable\": [\"\", \"cpu\", \"ns\"]},"
-    " \"resourceProfiles\": [{\"scopeProfiles\": [{\"profiles\": [{"
-    "   \"sampleType\": {\"typeStrindex\": 1, \"unitStrindex\": 2},"
-    "   \"samples\": [{\"stackIndex\": 7, \"values\": [\"10\"]}]}]}]}]}";
+static const char payload[] = "{\"dictionary\": {\"stringTable\": [\"\", \"cpu\", \"ns\"]},"
+                              " \"resourceProfiles\": [{\"scopeProfiles\": [{\"profiles\": [{"
+                              "   \"sampleType\": {\"typeStrindex\": 1, \"unitStrindex\": 2},"
+                              "   \"samples\": [{\"stackIndex\": 7, \"values\": [\"10\"]}]}]}]}]}";
 
 static void print_report(const kiln_report *r)
 {

@@ -44,11 +44,12 @@ static bool text_ok(kiln_builder *b, kiln_str s, const char *what)
 
 static bool index_ok(kiln_builder *b, uint32_t i, size_t n, const char *what)
 {
-    return i < n || err_set(&b->e, ERR_USAGE, "%s %" PRIu32 " is none of this builder, which has %zu",
-                            what, i, n);
+    return i < n || err_set(&b->e, ERR_USAGE,
+                            "%s %" PRIu32 " is none of this builder, which has %zu", what, i, n);
 }
 
-static bool indices_ok(kiln_builder *b, const uint32_t *v, size_t n, size_t n_table, const char *what)
+static bool indices_ok(kiln_builder *b, const uint32_t *v, size_t n, size_t n_table,
+                       const char *what)
 {
     if (!array_ok(b, v, n, what)) return false;
     for (size_t i = 0; i < n; i++)
@@ -200,14 +201,6 @@ static bool profile_ok(kiln_builder *b, const kiln_profile *p)
            attributes_ok(b, p->attributes, p->n_attributes);
 }
 
-static str copy(kiln_builder *b, kiln_str s)
-{
-    char *p = s.n ? arena_alloc(&b->a, s.n) : NULL;
-    if (p) memcpy(p, s.p, s.n);
-    b->b.failed |= s.n && !p;
-    return (str){p, p ? s.n : 0};
-}
-
 bool kiln_builder_profile(kiln_builder *b, const kiln_profile *from)
 {
     kiln_profile p;
@@ -224,15 +217,16 @@ bool kiln_builder_profile(kiln_builder *b, const kiln_profile *from)
     to->duration_nano = p.duration_nano;
     memcpy(to->profile_id, p.id, sizeof to->profile_id);
     to->dropped_attributes_count = clamp_u32(p.dropped_attributes);
-    to->original_payload_format = copy(b, p.original_payload_format);
-    to->original_payload = copy(b, p.original_payload);
+    to->original_payload_format = builder_copy_str(&b->b, text(p.original_payload_format));
+    to->original_payload = builder_copy_str(&b->b, text(p.original_payload));
     builder_profile_attrs(&b->b, p.attributes, p.n_attributes);
     return kept(b);
 }
 
 /* ---- the dictionary ---- */
 
-uint32_t kiln_builder_attribute(kiln_builder *b, kiln_str key, const kiln_value *value, kiln_str unit)
+uint32_t kiln_builder_attribute(kiln_builder *b, kiln_str key, const kiln_value *value,
+                                kiln_str unit)
 {
     if (!usable(b)) return 0;
     static const kiln_value empty;
@@ -363,12 +357,13 @@ static bool sample_ok(kiln_builder *b, const kiln_sample *s)
 {
     const dict *d = &b->b.m.dict;
     if (s->n_values && s->n_times && s->n_values != s->n_times)
-        return err_set(&b->e, ERR_USAGE, "%zu values and %zu timestamps do not pair up", s->n_values,
-                       s->n_times);
+        return err_set(&b->e, ERR_USAGE, "%zu values and %zu timestamps do not pair up",
+                       s->n_values, s->n_times);
     return array_ok(b, s->values, s->n_values, "values") &&
            array_ok(b, s->times, s->n_times, "times") &&
            index_ok(b, s->stack, dict_n_stacks(d), "stack") &&
-           index_ok(b, s->link, d->links.n, "link") && attributes_ok(b, s->attributes, s->n_attributes);
+           index_ok(b, s->link, d->links.n, "link") &&
+           attributes_ok(b, s->attributes, s->n_attributes);
 }
 
 bool kiln_builder_sample(kiln_builder *b, const kiln_sample *from)

@@ -7,7 +7,8 @@
 #include "base/ban.h"
 #include <inttypes.h>
 
-_Static_assert((int)KILN_SEVERITY_INFO == CHECK_INFO && (int)KILN_SEVERITY_WARNING == CHECK_WARNING &&
+_Static_assert((int)KILN_SEVERITY_INFO == CHECK_INFO &&
+                   (int)KILN_SEVERITY_WARNING == CHECK_WARNING &&
                    (int)KILN_SEVERITY_ERROR == CHECK_ERROR,
                "kiln_severity is check_severity");
 
@@ -169,7 +170,8 @@ kiln_report *kiln_check(const void *bytes, size_t n, const kiln_check_options *f
 {
     err e = {0};
     kiln_check_options o;
-    bool ok = (bytes || !n || api_null("bytes", &e)) && API_TAKE(&o, from, "kiln_check_options", &e);
+    bool ok =
+        (bytes || !n || api_null("bytes", &e)) && API_TAKE(&o, from, "kiln_check_options", &e);
     if (!ok) return api_result(false, &e, ke), NULL;
     kiln_report *r = calloc(1, sizeof *r);
     if (r) {
@@ -230,10 +232,8 @@ bool kiln_example_at(const kiln_report *r, size_t i, size_t k, kiln_example *out
     if (!r || i >= r->findings.n || k >= r->findings.v[i].f->n_examples) return false;
     const placed *x = &r->findings.v[i];
     const check_example *c = &x->f->examples[k];
-    kiln_example v = {.path = c->path,
-                      .found = c->found,
-                      .expected = c->expected,
-                      .offset = place(x, c->offset)};
+    kiln_example v = {
+        .path = c->path, .found = c->found, .expected = c->expected, .offset = place(x, c->offset)};
     return API_GIVE(out, &v);
 }
 

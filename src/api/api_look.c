@@ -24,8 +24,6 @@ size_t kiln_count(const kiln_profiles *p, kiln_table t)
 
 static kiln_str string(const dict *d, uint32_t i) { return view(d->strings.v[i]); }
 
-static const uint32_t *refs(const dict *d, span s) { return s.n ? d->attr_refs.v + s.at : NULL; }
-
 const kiln_value *kiln_member_find(const kiln_member *members, size_t n, kiln_str key)
 {
     for (size_t i = 0; members && i < n; i++)
@@ -81,7 +79,7 @@ bool kiln_profile_at(const kiln_profiles *p, size_t i, kiln_profile *out)
         .period = x->period,
         .time_unix_nano = x->time_unix_nano,
         .duration_nano = x->duration_nano,
-        .attributes = refs(d, x->attrs),
+        .attributes = refs_at(&d->attr_refs, x->attrs),
         .n_attributes = x->attrs.n,
         .original_payload_format = view(x->original_payload_format),
         .original_payload = view(x->original_payload),
@@ -98,7 +96,8 @@ bool kiln_profile_at(const kiln_profiles *p, size_t i, kiln_profile *out)
 
 bool kiln_sample_at(const kiln_profiles *p, size_t profile_i, size_t i, kiln_sample *out)
 {
-    if (!p || profile_i >= p->m.profiles.n || i >= p->m.profiles.v[profile_i].n_samples) return false;
+    if (!p || profile_i >= p->m.profiles.n || i >= p->m.profiles.v[profile_i].n_samples)
+        return false;
     sample s = sample_at(&p->m, &p->m.profiles.v[profile_i], i);
     kiln_sample v = {
         .size = sizeof v,
@@ -131,7 +130,7 @@ const uint32_t *kiln_stack_locations(const kiln_profiles *p, uint32_t stack, siz
     bool there = p && stack < dict_n_stacks(&p->m.dict);
     span s = there ? dict_stack(&p->m.dict, stack) : (span){0};
     if (n) *n = s.n;
-    return s.n ? p->m.dict.frames.v + s.at : NULL;
+    return s.n ? refs_at(&p->m.dict.frames, s) : NULL;
 }
 
 void kiln_frames_begin(const kiln_profiles *p, uint32_t stack, kiln_frames *walk)
@@ -167,7 +166,7 @@ bool kiln_frames_next(kiln_frames *walk, kiln_frame *out)
         .mapping = l->mapping,
         .mapping_file = string(d, d->mappings.v[l->mapping].filename),
         .location = i,
-        .attributes = refs(d, l->attrs),
+        .attributes = refs_at(&d->attr_refs, l->attrs),
         .n_attributes = l->attrs.n,
         .inlined = walk->line + 1 < l->lines.n,
     };
@@ -190,7 +189,7 @@ bool kiln_mapping_at(const kiln_profiles *p, uint32_t i, kiln_mapping *out)
         .limit = m->memory_limit,
         .offset = m->file_offset,
         .file = string(d, m->filename),
-        .attributes = refs(d, m->attrs),
+        .attributes = refs_at(&d->attr_refs, m->attrs),
         .n_attributes = m->attrs.n,
     };
     return API_GIVE(out, &v);

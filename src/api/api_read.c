@@ -125,7 +125,8 @@ static kiln_profiles *finish(kiln_profiles *h, bool ok, const err *from, kiln_er
     return NULL;
 }
 
-kiln_profiles *kiln_read(const void *bytes, size_t n, const kiln_read_options *from, kiln_error *out)
+kiln_profiles *kiln_read(const void *bytes, size_t n, const kiln_read_options *from,
+                         kiln_error *out)
 {
     err e = {0};
     kiln_read_options o;
@@ -195,7 +196,8 @@ bool kiln_origin_of(const kiln_profiles *p, kiln_origin *out)
 {
     if (!p) return false;
     const document *d = &p->doc;
-    kiln_origin v = {.format = "", .layout = "", .confidence = "", .evidence = "", .compression = ""};
+    kiln_origin v = {
+        .format = "", .layout = "", .confidence = "", .evidence = "", .compression = ""};
     v.n_payloads = d->parts.n;
     v.n_bytes = d->bytes.n;
     v.n_unknown = p->m.n_unknown;

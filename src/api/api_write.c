@@ -58,7 +58,8 @@ static bool make_plan(plan *p, const kiln_write_options *from, const char *path,
 
 static bool too_long(const plan *p, err *e)
 {
-    return err_set(e, ERR_LIMIT, "the result does not fit the memory budget of %zu bytes", p->budget);
+    return err_set(e, ERR_LIMIT, "the result does not fit the memory budget of %zu bytes",
+                   p->budget);
 }
 
 static bool encode_as_is(const plan *p, const model *m, buf *out, err *e)
@@ -98,7 +99,8 @@ static bool produce(const plan *p, const model *m, buf *out, err *e)
     return ok;
 }
 
-bool kiln_write(const kiln_profiles *h, const kiln_write_options *o, kiln_bytes *out, kiln_error *ke)
+bool kiln_write(const kiln_profiles *h, const kiln_write_options *o, kiln_bytes *out,
+                kiln_error *ke)
 {
     err e = {0};
     plan p;
@@ -178,7 +180,8 @@ static bool merge(const kiln_profiles *const *in, size_t n, const kiln_merge_opt
                   kiln_profiles *h, err *e)
 {
     const model **models = arena_new(&h->in, const model *, n);
-    if (!models) return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", h->in.budget);
+    if (!models)
+        return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", h->in.budget);
     for (size_t i = 0; i < n; i++) {
         if (!in[i]) return err_set(e, ERR_USAGE, "profiles %zu of %zu is NULL", i, n);
         models[i] = &in[i]->m;

@@ -41,7 +41,8 @@ bool api_null(const char *what, err *e); /* ERR_USAGE; always false */
 /* ---- options with names ---- */
 
 size_t api_budget(size_t max_memory); /* 0 becomes the default of kiln.h */
-NODISCARD bool api_format(const char *name, const format **out, err *e); /* NULL name: NULL format */
+NODISCARD bool api_format(const char *name, const format **out,
+                          err *e); /* NULL name: NULL format */
 NODISCARD bool api_layout(const char *name, layout *out, err *e);
 
 static inline ledger *api_ledger(kiln_ledger *l) { return l ? &l->l : NULL; }

@@ -21,14 +21,14 @@ static bool charge(arena *a, size_t n)
 
 static arena_block *block_new(arena *a, size_t cap)
 {
-    /* The smallest spare block that fits, so that a decode of the same shape finds its own again. */
-    arena_block **best = NULL;
-    for (arena_block **b = &a->spare; *b; b = &(*b)->next)
-        if ((*b)->cap >= cap && (!best || (*b)->cap < (*best)->cap)) best = b;
+    /* The first spare block that fits, oldest first: a decode of the same shape asks in the same
+     * order and so finds its own blocks again. */
+    arena_block **fit = &a->spare;
+    while (*fit && (*fit)->cap < cap) fit = &(*fit)->next;
     arena_block *b;
-    if (best) {
-        b = *best;
-        *best = b->next;
+    if (*fit) {
+        b = *fit;
+        *fit = b->next;
     } else {
         if (cap > SIZE_MAX - sizeof *b) return NULL;
         b = malloc(sizeof *b + cap);

@@ -5,9 +5,9 @@
 bool buf_reserve(buf *b, size_t more)
 {
     if (b->failed) return false;
-    if (b->cap - b->n >= more) return true;
     size_t want, cap = b->cap < 256 ? 256 : b->cap;
     if (ckd_add(&want, b->n, more) || (b->limit && want > b->limit)) return !(b->failed = true);
+    if (want <= b->cap) return true;
     while (cap < want) cap = cap > SIZE_MAX / 2 ? want : cap * 2;
     if (b->head) { /* first use what lies before p */
         char *base = b->p - b->head;
@@ -47,10 +47,14 @@ void buf_printf(buf *b, const char *fmt, ...)
     va_copy(again, ap);
     int n = vsnprintf(NULL, 0, fmt, ap);
     va_end(ap);
+    /* vsnprintf ends with a NUL, which is no byte of ours: it is written, not counted. */
+    bool limited = b->limit != 0;
+    if (limited) b->limit++;
     if (n >= 0 && buf_reserve(b, (size_t)n + 1)) {
         vsnprintf(b->p + b->n, (size_t)n + 1, fmt, again);
         b->n += (size_t)n;
     }
+    if (limited) b->limit--;
     va_end(again);
 }
 

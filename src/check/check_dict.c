@@ -113,7 +113,7 @@ void check_dict(checker *c)
         const mapping *m = &d->mappings.v[i];
         if (i) mapping_rules(c, d, i);
         if (m->attrs.n)
-            check_attr_list(c, (owner){OWNER_MAPPING, i, 0}, d->attr_refs.v + m->attrs.at,
+            check_attr_list(c, (owner){OWNER_MAPPING, i, 0}, refs_at(&d->attr_refs, m->attrs),
                             m->attrs.n);
     }
     for (size_t i = 0; i < d->locations.n; i++) {
@@ -121,7 +121,7 @@ void check_dict(checker *c)
         address_rule(c, d, i);
         line_rules(c, d, i);
         if (l->attrs.n)
-            check_attr_list(c, (owner){OWNER_LOCATION, i, 0}, d->attr_refs.v + l->attrs.at,
+            check_attr_list(c, (owner){OWNER_LOCATION, i, 0}, refs_at(&d->attr_refs, l->attrs),
                             l->attrs.n);
     }
     for (size_t i = 0; i < d->functions.n; i++) function_rules(c, d, i);

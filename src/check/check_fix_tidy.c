@@ -4,6 +4,12 @@
 
 #include "base/ban.h"
 
+/* A string that only string references used: those are text now, so it goes without a word. */
+static bool inlined(const fixer *x, fix_table t, size_t i)
+{
+    return t == FIX_STRINGS && i >= x->shift[t] && x->used_strings[i - x->shift[t]];
+}
+
 /* Which entries stay, in what place; counts those that go. */
 static bool renumber(fixer *x, fix_table t, size_t n, const uint32_t *same, const uint8_t *reached,
                      uint32_t **out)
@@ -20,7 +26,7 @@ static bool renumber(fixer *x, fix_table t, size_t n, const uint32_t *same, cons
             map[i] = next++;
         } else {
             map[i] = UINT32_MAX;
-            if (fix_did(x, FIX_ORPHAN))
+            if (!inlined(x, t, i) && fix_did(x, FIX_ORPHAN))
                 fix_at(x, FIX_ORPHAN, "dictionary.%s[%zu]", fix_table_names[t], i - x->shift[t]);
         }
     }
@@ -170,7 +176,9 @@ static bool repack(fixer *x)
 bool fix_tidy(fixer *x)
 {
     canon c;
-    reach r;
+    reach r, before;
+    if (!reach_build(x->in, NULL, x->a, &before)) return false;
+    x->used_strings = before.strings;
     x->stamp = arena_new(x->a, uint32_t, x->m->dict.attributes.n);
     if (!x->stamp || !canon_build(x->m, x->a, &c) || !reach_build(x->m, &c, x->a, &r) ||
         !renumber_all(x, &c, &r))

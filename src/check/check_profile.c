@@ -109,7 +109,7 @@ void check_profiles(checker *c)
         payload_rules(c, p, i);
         window_rule(c, p, i);
         if (p->attrs.n)
-            check_attr_list(c, (owner){OWNER_PROFILE, i, 0}, m->dict.attr_refs.v + p->attrs.at,
+            check_attr_list(c, (owner){OWNER_PROFILE, i, 0}, refs_at(&m->dict.attr_refs, p->attrs),
                             p->attrs.n);
     }
     id_rule(c);

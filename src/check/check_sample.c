@@ -26,7 +26,7 @@ static void list_rules(checker *c, const profile *p, size_t pi)
     size_t n_attrs = m->dict.attributes.n;
     for (size_t i = 0; i < p->n_samples; i++) {
         span s = spans_at(&p->attr_span, i);
-        const uint32_t *v = m->sample_attrs.v + s.at;
+        const uint32_t *v = pool_at(&m->sample_attrs, s.at);
         if (s.n == 0 || (s.n == 1 && v[0] && v[0] < n_attrs)) continue;
         check_attr_list(c, (owner){OWNER_SAMPLE, pi, i}, v, s.n);
     }
@@ -122,7 +122,7 @@ static const uint32_t *attr_set(const identity *x, size_t i, int k, size_t *n)
     span s = spans_at(&x->p->attr_span, i);
     *n = s.n;
     if (s.n == 0) return NULL;
-    const uint32_t *v = m->sample_attrs.v + s.at;
+    const uint32_t *v = pool_at(&m->sample_attrs, s.at);
     bool sorted = !map;
     for (uint32_t j = 1; sorted && j < s.n; j++) sorted = v[j - 1] < v[j];
     if (sorted) return v;

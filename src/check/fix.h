@@ -30,8 +30,9 @@ typedef struct fixer {
     /* fix_tidy */
     const canon *canon;
     const reach *reach;
-    uint32_t *map[FIX_TABLES]; /* entry -> its new index */
-    uint32_t *stamp, tick;     /* attribute -> list that last had it */
+    const uint8_t *used_strings; /* of the input, string references counted */
+    uint32_t *map[FIX_TABLES];   /* entry -> its new index */
+    uint32_t *stamp, tick;       /* attribute -> list that last had it */
 } fixer;
 
 extern const char *const fix_table_names[FIX_TABLES];

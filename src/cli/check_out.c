@@ -74,11 +74,15 @@ static void put_count(buf *b, uint64_t n, const char *one, const char *many)
     buf_printf(b, "%s %s", human_count(n, t), n == 1 ? one : many);
 }
 
-static void summary(buf *b, const char *path, const check_report *r, bool color)
+static void put_path(buf *b, const char *path, bool color)
 {
     buf_printf(b, "%s", paint_on(color, PAINT_BOLD));
     text_clipped(b, str_of(path), 400);
     buf_printf(b, "%s: ", paint_on(color, PAINT_OFF));
+}
+
+static void put_counts(buf *b, const check_report *r, bool color)
+{
     if (!r->errors && !r->warnings && !r->infos) {
         buf_printf(b, "%sfine%s\n", paint_on(color, PAINT_GREEN), paint_on(color, PAINT_OFF));
         return;
@@ -90,10 +94,19 @@ static void summary(buf *b, const char *path, const check_report *r, bool color)
     buf_putc(b, '\n');
 }
 
+void check_summary(cli *c, const char *path, uint64_t payloads, const check_report *sum)
+{
+    put_path(&c->out, path, c->term.color);
+    put_count(&c->out, payloads, "payload", "payloads");
+    buf_z(&c->out, ", ");
+    put_counts(&c->out, sum, c->term.color);
+}
+
 void check_text(cli *c, const char *path, const check_report *r)
 {
     bool color = c->term.color;
-    summary(&c->out, path, r, color);
+    put_path(&c->out, path, color);
+    put_counts(&c->out, r, color);
     for (int s = CHECK_ERROR; s >= CHECK_INFO; s--)
         for (size_t i = 0; i < r->n_findings; i++)
             if ((int)r->findings[i].rule->severity == s)

@@ -5,6 +5,8 @@
 
 struct json_out;
 
+/* One line for all payloads of a file. */
+void check_summary(cli *c, const char *path, uint64_t payloads, const check_report *sum);
 void check_text(cli *c, const char *path, const check_report *r);
 void check_json(struct json_out *o, const check_report *r); /* keys of an open object */
 void check_rules_text(cli *c);

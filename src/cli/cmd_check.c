@@ -46,24 +46,50 @@ static bool judge(const cli *c, const payload *p, arena *a, ledger *losses, chec
 
 /* ---- one file ---- */
 
-static void show(cli *c, const char *path, const payload *p, bool several, const check_report *r,
-                 json_out *o)
+enum { SHOWN = 3 }; /* payloads of one file whose findings are printed in full */
+
+/* What was found so far in one file. */
+typedef struct review {
+    const char *path;
+    json_out *json; /* NULL: text */
+    check_report sum;
+    uint64_t payloads, with_findings;
+} review;
+
+static void add_up(review *w, const check_report *r)
+{
+    w->payloads++;
+    w->with_findings += r->errors || r->warnings;
+    w->sum.errors += r->errors;
+    w->sum.warnings += r->warnings;
+    w->sum.infos += r->infos;
+}
+
+static void show_json(const review *w, const payload *p, const check_report *r)
+{
+    json_put_object(w->json);
+    json_put_key(w->json, STR("path"));
+    input_path_json(w->json, w->path);
+    json_put_key(w->json, STR("payload"));
+    json_put_u64(w->json, p->index);
+    check_json(w->json, r);
+    json_put_object_end(w->json);
+}
+
+/* A lone payload is shown whatever it says; of several only those that have something to say. */
+static void show(cli *c, review *w, const payload *p, bool several, const check_report *r)
 {
     if (r->errors && c->worst < EXIT_BAD_INPUT) c->worst = EXIT_BAD_INPUT;
-    if (o) {
-        json_put_object(o);
-        json_put_key(o, STR("path"));
-        json_put_str(o, str_of(path));
-        json_put_key(o, STR("payload"));
-        json_put_u64(o, p->index);
-        check_json(o, r);
-        json_put_object_end(o);
-    } else if (!c->o.quiet || r->errors) {
+    add_up(w, r);
+    if (w->json) {
+        show_json(w, p, r);
+    } else if (!several) {
+        if (!c->o.quiet || r->errors) check_text(c, input_name(w->path), r);
+    } else if ((r->errors || (r->warnings && !c->o.quiet)) && w->with_findings <= SHOWN) {
         char name[300];
-        snprintf(name, sizeof name, "%s", input_name(path));
-        if (several)
-            snprintf(name, sizeof name, "%.200s payload[%" PRIu64 "]", input_name(path), p->index);
+        snprintf(name, sizeof name, "%.200s payload[%" PRIu64 "]", input_name(w->path), p->index);
         check_text(c, name, r);
+        buf_putc(&c->out, '\n');
     }
 }
 
@@ -74,16 +100,19 @@ static void check_file(cli *c, const char *path, json_out *o)
     err e = {0};
     arena a = {.budget = in.arena.budget}; /* of one payload */
     frames f = frames_of(in.doc.bytes, c->o.max_payload, &a);
-    bool ok = true;
+    review w = {.path = path, .json = o};
+    bool ok = true, several = false;
     for (payload p; ok && frames_next(&f, &p, &e); arena_reset(&a)) {
         check_report r = {0};
-        bool several = f.framing == FRAMING_LENGTHS || p.index || frames_more(&f);
+        several = f.framing == FRAMING_LENGTHS || p.index || frames_more(&f);
         ok = judge(c, &p, &a, &in.ledger, &r, &e);
-        if (ok) show(c, path, &p, several, &r, o);
+        if (ok) show(c, &w, &p, several, &r);
         if (!ok && e.offset != NO_OFFSET && !p.packed) e.offset += p.offset;
         if (!ok && several) err_in(&e, "payload[%" PRIu64 "]", p.index);
     }
     if (e.code) cli_fail_err(c, path, &e);
+    if (several && !o && (!c->o.quiet || w.sum.errors))
+        check_summary(c, input_name(path), w.payloads, &w.sum);
     arena_free(&a);
     input_close(&in);
     cli_flush(c);
@@ -107,7 +136,7 @@ static void profcheck_file(cli *c, const char *path, json_out *o)
     } else if (o) {
         json_put_object(o);
         json_put_key(o, STR("path"));
-        json_put_str(o, str_of(path));
+        input_path_json(o, path);
         json_put_key(o, STR("profcheck"));
         json_put_str(o, str_of(profcheck_status_name(r.status)));
         json_put_key(o, STR("errors"));

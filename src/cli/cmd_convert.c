@@ -169,7 +169,13 @@ static bool usage(cli *c, conversion *v)
                  "--json prints the ledger on standard output, so the result cannot go there too");
         return false;
     }
-    return choose_format(v);
+    if (!choose_format(v)) return false;
+    if (!strcmp(v->out_path, "-") && c->term.tty && v->to != &format_otlp_json) {
+        cli_fail(c, EXIT_USAGE, "%s is not text, and standard output is a terminal: redirect it",
+                 v->to->name);
+        return false;
+    }
+    return true;
 }
 
 exit_code cmd_convert(cli *c)

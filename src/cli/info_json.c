@@ -1,7 +1,6 @@
 /* `kiln info --json`: the stable form, docs/info.md. */
 #include "cli/info.h"
 
-#include "base/utf8.h"
 #include "wire/json.h"
 #include "base/ban.h"
 
@@ -17,25 +16,10 @@ static void put_i64(json_out *o, const char *key, int64_t v)
     json_put_i64(o, v);
 }
 
-/* Text that may be any bytes (a path): what is no UTF-8 becomes U+FFFD. */
 static void put_text(json_out *o, const char *key, str s)
 {
     json_put_key(o, str_of(key));
-    size_t good = utf8_valid(s.p, s.n);
-    if (good == s.n) {
-        json_put_str(o, s);
-        return;
-    }
-    buf b = {0};
-    while (s.n) {
-        buf_put(&b, s.p, good);
-        if (good < s.n) buf_z(&b, "\xef\xbf\xbd"), good++;
-        s = (str){s.p + good, s.n - good};
-        good = utf8_valid(s.p, s.n);
-    }
-    json_put_str(o, buf_view(&b));
-    if (b.failed) o->b->failed = true;
-    buf_free(&b);
+    json_put_str(o, s.n ? s : STR(""));
 }
 
 static void put_any(json_out *o, const any *v);
@@ -44,7 +28,7 @@ static void put_attributes(json_out *o, const keyvalue *v, size_t n)
 {
     json_put_object(o);
     for (size_t i = 0; i < n; i++) {
-        json_put_key(o, v[i].key);
+        json_put_key(o, v[i].key.n ? v[i].key : STR(""));
         put_any(o, &v[i].value);
     }
     json_put_object_end(o);
@@ -53,11 +37,11 @@ static void put_attributes(json_out *o, const keyvalue *v, size_t n)
 static void put_any(json_out *o, const any *v)
 {
     switch ((any_kind)v->kind) {
-    case ANY_STRING: json_put_str(o, any_str(v)); break;
+    case ANY_STRING: json_put_str(o, v->n ? any_str(v) : STR("")); break;
     case ANY_BOOL: json_put_bool(o, v->i != 0); break;
     case ANY_INT: json_put_i64(o, v->i); break;
     case ANY_DOUBLE: json_put_double(o, v->d); break;
-    case ANY_BYTES: json_put_base64(o, any_str(v)); break;
+    case ANY_BYTES: json_put_base64(o, v->n ? any_str(v) : STR("")); break;
     case ANY_KVLIST: put_attributes(o, v->kvlist, v->n); break;
     case ANY_ARRAY:
         json_put_array(o);
@@ -161,7 +145,8 @@ void info_json(json_out *o, const info *f)
     const document *d = &f->in->doc;
     const model *m = &d->model;
     json_put_object(o);
-    put_text(o, "path", str_of(f->in->path));
+    json_put_key(o, STR("path"));
+    input_path_json(o, f->in->path);
     put_text(o, "format", str_of(d->format->name));
     put_layout(o, info_verdict(f));
     put_u64(o, "bytes", f->in->file.bytes.n);

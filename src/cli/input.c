@@ -1,5 +1,7 @@
 #include "cli/input.h"
 
+#include "base/utf8.h"
+#include "wire/json.h"
 #include "base/ban.h"
 
 enum { LONG_READ = 32 << 20 };
@@ -84,4 +86,18 @@ void input_close(input *in)
 {
     arena_free(&in->arena);
     file_release(&in->file);
+}
+
+void input_path_json(json_out *o, const char *path)
+{
+    buf b = {0};
+    for (str s = str_of(path); s.n;) {
+        size_t good = utf8_valid(s.p, s.n);
+        buf_put(&b, s.p, good);
+        if (good < s.n) buf_z(&b, "\xef\xbf\xbd"), good++;
+        s = (str){s.p + good, s.n - good};
+    }
+    if (b.failed) o->b->failed = true;
+    json_put_str(o, b.n ? buf_view(&b) : STR(""));
+    buf_free(&b);
 }

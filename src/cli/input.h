@@ -26,8 +26,11 @@ void input_close(input *in);
 /* "standard input" for "-". */
 const char *input_name(const char *path);
 
-/* ---- the loss ledger, for machines and people (ledger_out.c) ---- */
+/* A path as a JSON string: what is no UTF-8 becomes U+FFFD. */
 struct json_out;
+void input_path_json(struct json_out *o, const char *path);
+
+/* ---- the loss ledger, for machines and people (ledger_out.c) ---- */
 void ledger_json(struct json_out *o, const ledger *l);
 /* A line an entry; nothing when the ledger is empty. */
 void ledger_text(buf *b, const ledger *l, bool color);

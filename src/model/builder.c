@@ -73,6 +73,8 @@ static bool copy_str(builder *b, str *s)
     return true;
 }
 
+str builder_copy_str(builder *b, str s) { return copy_str(b, &s) ? s : (str){NULL, 0}; }
+
 bool builder_copy_any(builder *b, const any *from, any *to)
 {
     *to = *from;
@@ -159,7 +161,7 @@ uint32_t builder_mapping(builder *b, const mapping *m, const uint32_t *attrs, si
         const mapping *o = &d->mappings.v[at];
         if (o->memory_start == m->memory_start && o->memory_limit == m->memory_limit &&
             o->file_offset == m->file_offset && o->filename == m->filename &&
-            same_u32s(d->attr_refs.v + o->attrs.at, o->attrs.n, attrs, n_attrs))
+            same_u32s(refs_at(&d->attr_refs, o->attrs), o->attrs.n, attrs, n_attrs))
             return at;
     }
     mapping *slot = vec_push(b->a, &d->mappings);
@@ -217,8 +219,8 @@ uint32_t builder_location(builder *b, uint32_t mapping_i, uint64_t address, cons
     for (uint32_t at; hash_next(&b->locations, &i, h, &at); i++) {
         const location *o = &d->locations.v[at];
         if (o->address == address && o->mapping == mapping_i && o->lines.n == n_lines &&
-            same_lines(d->lines.v + o->lines.at, lines, n_lines) &&
-            same_u32s(d->attr_refs.v + o->attrs.at, o->attrs.n, attrs, n_attrs))
+            (!n_lines || same_lines(d->lines.v + o->lines.at, lines, n_lines)) &&
+            same_u32s(refs_at(&d->attr_refs, o->attrs), o->attrs.n, attrs, n_attrs))
             return at;
     }
     if (d->lines.n > UINT32_MAX - n_lines || !vec_reserve(b->a, &d->lines, n_lines))
@@ -287,7 +289,7 @@ uint32_t builder_stack(builder *b, const uint32_t *locations, size_t n)
     uint32_t i = hash_first(&b->stacks, h);
     for (uint32_t at; hash_next(&b->stacks, &i, h, &at); i++) {
         span s = dict_stack(d, at);
-        if (same_u32s(d->frames.v + s.at, s.n, locations, n)) return at;
+        if (same_u32s(refs_at(&d->frames, s), s.n, locations, n)) return at;
     }
     if (!put_u32s(b, &d->frames, locations, n)) return 0;
     uint32_t *end = vec_push(b->a, &d->stacks);
@@ -447,7 +449,7 @@ bool builder_finish(builder *b, model *out, err *e)
     for (size_t i = 0; i < b->m.profiles.n; i++) {
         profile *p = &b->m.profiles.v[i];
         size_t first = b->first_sample.v[i];
-        p->stack = b->stack.v ? b->stack.v + first : NULL;
+        p->stack = p->n_samples ? b->stack.v + first : NULL;
         p->attr_span = compact(b->attr_off.v + first, p->n_samples);
         p->value_span = compact(b->value_off.v + first, p->n_samples);
         p->time_span = compact(b->time_off.v + first, p->n_samples);

@@ -49,6 +49,9 @@ uint32_t builder_attribute_bool(builder *b, str key, bool value);
 /* Equal values (any_equal) have equal hashes. */
 uint64_t builder_hash_any(const any *v, uint64_t seed);
 
+/* s in memory that lives as long as the model (s itself if `borrow`): for the texts of a profile. */
+str builder_copy_str(builder *b, str s);
+
 /* Deep copy of a value into the arena (strings too unless `borrow`). */
 NODISCARD bool builder_copy_any(builder *b, const any *from, any *to);
 NODISCARD bool builder_copy_keyvalues(builder *b, const keyvalues *from, keyvalues *to);

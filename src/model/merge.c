@@ -69,7 +69,7 @@ static uint32_t make_mapping(merger *x, remap *r, uint32_t i)
     const mapping *from = &r->m->dict.mappings.v[i];
     mapping to = *from;
     to.filename = map_string(x, r, from->filename);
-    if (!map_attrs(x, r, r->m->dict.attr_refs.v + from->attrs.at, from->attrs.n)) return 0;
+    if (!map_attrs(x, r, refs_at(&r->m->dict.attr_refs, from->attrs), from->attrs.n)) return 0;
     return builder_mapping(&x->b, &to, x->scratch.v, x->scratch.n);
 }
 
@@ -94,7 +94,7 @@ static uint32_t make_location(merger *x, remap *r, uint32_t i)
         l.function = MAPPED(r->function[l.function], make_function(x, r, l.function));
         x->lines.v[k] = l;
     }
-    if (!map_attrs(x, r, d->attr_refs.v + from->attrs.at, from->attrs.n)) return 0;
+    if (!map_attrs(x, r, refs_at(&d->attr_refs, from->attrs), from->attrs.n)) return 0;
     return builder_location(&x->b, mapping_i, from->address, x->lines.v, from->lines.n,
                             x->scratch.v, x->scratch.n);
 }
@@ -137,18 +137,18 @@ static uint64_t hash_string(const dict *d, uint32_t i, uint64_t h)
 
 static uint64_t hash_attrs(const dict *d, span s, uint64_t h)
 {
-    uint64_t sum = 0; /* a set: order does not matter */
     for (uint32_t k = 0; k < s.n; k++) {
         const attribute *t = &d->attributes.v[d->attr_refs.v[s.at + k]];
-        sum += builder_hash_any(&t->value, hash_string(d, t->key, hash_string(d, t->unit, 0)));
+        h = builder_hash_any(&t->value, hash_string(d, t->key, hash_string(d, t->unit, h)));
     }
-    return hash_mix(h, sum);
+    return hash_mix(h, s.n);
 }
 
 static uint64_t hash_location(const dict *d, const location *l)
 {
     const mapping *m = &d->mappings.v[l->mapping];
-    uint64_t h = hash_mix(hash_mix(l->address, m->memory_start), m->file_offset);
+    uint64_t h = hash_mix(hash_mix(l->address, m->memory_start), m->memory_limit);
+    h = hash_mix(h, m->file_offset);
     h = hash_attrs(d, l->attrs, hash_attrs(d, m->attrs, hash_string(d, m->filename, h)));
     for (uint32_t k = 0; k < l->lines.n; k++) {
         const line *n = &d->lines.v[l->lines.at + k];
@@ -166,19 +166,25 @@ typedef struct stack_ref {
     uint32_t n, index;
 } stack_ref;
 
-static int by_root(const void *a, const void *b)
+static int cmp_root(const stack_ref *x, const stack_ref *y)
 {
-    const stack_ref *x = a, *y = b;
     uint32_t n = x->n < y->n ? x->n : y->n;
     for (uint32_t i = 1; i <= n; i++) {
         uint32_t l = x->frames[x->n - i], r = y->frames[y->n - i];
         if (l != r && x->key[l] != x->key[r]) return x->key[l] < x->key[r] ? -1 : 1;
     }
-    if (x->n != y->n) return x->n < y->n ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
+    return x->n < y->n ? -1 : x->n > y->n;
 }
 
-/* rank[stack] is its place in canonical order, order[] the stacks in use in that order. */
+static int by_root(const void *a, const void *b)
+{
+    const stack_ref *x = a, *y = b;
+    int d = cmp_root(x, y);
+    return d ? d : x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* rank[stack] is its place in canonical order (the same for stacks that say the same), order[] the
+ * stacks in use in that order. */
 static bool stack_order(const model *m, arena *a, uint32_t **rank, uint32_t **order, size_t *n_out)
 {
     const dict *d = &m->dict;
@@ -194,12 +200,13 @@ static bool stack_order(const model *m, arena *a, uint32_t **rank, uint32_t **or
     for (size_t i = 0; i < d->locations.n; i++) key[i] = hash_location(d, &d->locations.v[i]);
     for (uint32_t i = 0; i < n; i++) {
         span s = dict_stack(d, i);
-        if ((*rank)[i]) v[k++] = (stack_ref){d->frames.v + s.at, key, s.n, i};
+        if ((*rank)[i]) v[k++] = (stack_ref){refs_at(&d->frames, s), key, s.n, i};
     }
     qsort(v, k, sizeof *v, by_root);
     for (size_t i = 0; i < k; i++) {
         (*order)[i] = v[i].index;
-        (*rank)[v[i].index] = (uint32_t)i;
+        bool same = i > 0 && cmp_root(&v[i - 1], &v[i]) == 0;
+        (*rank)[v[i].index] = same ? (*rank)[v[i - 1].index] : (uint32_t)i;
     }
     *n_out = k;
     return true;
@@ -406,7 +413,7 @@ static bool put_group(merger *x, const groups *g, const group *c, i64s *values, 
             out.n_values = (uint32_t)values->n;
         }
     }
-    if (saturated)
+    if (saturated && out.n_times == 0)
         ledger_add(x->o.ledger, STAGE_MERGE, LOSS_VALUE_SATURATED, NULL, "samples[].values",
                    (str){0});
     if (lose_times)
@@ -434,9 +441,9 @@ static void put_profile_head(merger *x, remap *r, const profile *p)
     q->duration_nano = p->duration_nano;
     memcpy(q->profile_id, p->profile_id, sizeof q->profile_id);
     q->dropped_attributes_count = p->dropped_attributes_count;
-    q->original_payload_format = p->original_payload_format;
-    q->original_payload = p->original_payload;
-    if (map_attrs(x, r, r->m->dict.attr_refs.v + p->attrs.at, p->attrs.n))
+    q->original_payload_format = builder_copy_str(&x->b, p->original_payload_format);
+    q->original_payload = builder_copy_str(&x->b, p->original_payload);
+    if (map_attrs(x, r, refs_at(&r->m->dict.attr_refs, p->attrs), p->attrs.n))
         builder_profile_attrs(&x->b, x->scratch.v, x->scratch.n);
 }
 
@@ -452,6 +459,9 @@ static bool copy_samples(merger *x, remap *r, const profile *p)
         attrs.n = 0;
         if (!vec_reserve(x->a, &attrs, s.n_attrs)) return false;
         for (uint32_t k = 0; k < s.n_attrs; k++) attrs.v[k] = map_attribute(x, r, s.attrs[k]);
+        /* Sets, after joining: by their new numbers, so that doing it again changes nothing. */
+        if (x->rank && x->o.join && s.n_attrs > 1)
+            qsort(attrs.v, s.n_attrs, sizeof *attrs.v, by_number);
         s.attrs = attrs.v;
         builder_sample(&x->b, &s);
     }

@@ -69,6 +69,12 @@ typedef struct span {
     uint32_t at, n;
 } span;
 
+/* First of the entries that s covers; NULL when there are none (the pool may be NULL then). */
+static inline const uint32_t *refs_at(const u32s *pool, span s)
+{
+    return s.n ? pool->v + s.at : NULL;
+}
+
 static inline span spans_at(const spans *s, size_t i)
 {
     if (s->off) return (span){s->off[i], s->off[i + 1] - s->off[i]};

@@ -32,6 +32,28 @@ static size_t count_field(pb_cur c, uint32_t number)
     return n;
 }
 
+/* A singular message may come in several records, each adding to the lists of the one before.  How
+ * much room a list has stands before its first element: a thousand records cost what one does. */
+typedef struct list_room {
+    _Alignas(ARENA_ALIGN) size_t cap;
+} list_room;
+
+/* Room for `more` zeroed elements behind the n of *v; false at the budget. */
+static bool list_grow(hot *h, void **v, size_t n, size_t more, size_t size)
+{
+    list_room *old = *v ? (list_room *)*v - 1 : NULL, *room;
+    size_t had = old ? old->cap : 0, cap = n + more, bytes;
+    if (cap <= had) return true;
+    if (old && cap < had + had / 2) cap = had + had / 2;
+    if (cap > UINT32_MAX || ckd_mul(&bytes, cap, size)) return limit(h);
+    room = arena_grow(h->a, old, old ? sizeof *old + had * size : 0, sizeof *room + bytes);
+    if (!room) return limit(h);
+    room->cap = cap;
+    *v = room + 1;
+    memset((char *)*v + n * size, 0, (cap - n) * size);
+    return true;
+}
+
 /* ---- AnyValue and KeyValue ---- */
 
 static bool decode_any(hot *h, pb_cur c, any *out, unsigned depth);
@@ -58,15 +80,13 @@ static bool decode_keyvalue(hot *h, pb_cur c, keyvalue *kv, unsigned depth)
 static bool decode_elements(hot *h, pb_cur c, any *out, unsigned depth)
 {
     bool list = out->kind == ANY_KVLIST;
-    size_t more = count_field(c, 1), size = list ? sizeof(keyvalue) : sizeof(any), n = out->n;
-    if (more > UINT32_MAX - n) return limit(h);
-    unsigned char *v = arena_array_zero(h->a, n + more, size);
-    if (!v) return limit(h);
-    if (n) memcpy(v, list ? (void *)out->kvlist : (void *)out->array, n * size);
+    void *v = list ? (void *)out->kvlist : (void *)out->array;
+    if (!list_grow(h, &v, out->n, count_field(c, 1), list ? sizeof(keyvalue) : sizeof(any)))
+        return false;
     if (list)
-        out->kvlist = (keyvalue *)(void *)v;
+        out->kvlist = v;
     else
-        out->array = (any *)(void *)v;
+        out->array = v;
     for (pb_field f; pb_next(&c, &f);) {
         if (f.number != 1 || f.wire != 2) {
             h->n_unknown++;
@@ -83,7 +103,7 @@ static bool decode_elements(hot *h, pb_cur c, any *out, unsigned depth)
 
 static bool decode_any(hot *h, pb_cur c, any *out, unsigned depth)
 {
-    if (depth >= OTLP_MAX_DEPTH) return limit(h);
+    if (depth >= OTLP_MAX_DEPTH) return false; /* otlp_locate says so, and where */
     str s;
     for (pb_field f; pb_next(&c, &f);) {
         unsigned tag = f.number << 3 | f.wire;
@@ -124,11 +144,8 @@ static bool decode_any(hot *h, pb_cur c, any *out, unsigned depth)
 
 static bool decode_keyvalues(hot *h, const pb_cur *all, uint32_t number, keyvalues *kvs)
 {
-    size_t more = count_field(*all, number);
-    if (!more) return true;
-    keyvalue *v = arena_new(h->a, keyvalue, kvs->n + more);
-    if (!v) return limit(h);
-    if (kvs->n) memcpy(v, kvs->v, kvs->n * sizeof *v);
+    void *v = kvs->v;
+    if (!list_grow(h, &v, kvs->n, count_field(*all, number), sizeof *kvs->v)) return false;
     kvs->v = v;
     pb_cur c = *all;
     for (pb_field f; pb_next(&c, &f);)
@@ -186,16 +203,14 @@ static bool decode_entity_ref(hot *h, pb_cur c, entity_ref *r)
 
 static bool decode_entity_refs(hot *h, const pb_cur *all, resource *out)
 {
-    size_t more = count_field(*all, 3);
-    if (!more) return true;
-    entity_ref *v = arena_new(h->a, entity_ref, out->n_entity_refs + more);
-    if (!v) return limit(h);
-    if (out->n_entity_refs) memcpy(v, out->entity_refs, out->n_entity_refs * sizeof *v);
+    void *v = out->entity_refs;
+    if (!list_grow(h, &v, out->n_entity_refs, count_field(*all, 3), sizeof *out->entity_refs))
+        return false;
     out->entity_refs = v;
     pb_cur c = *all;
     for (pb_field f; pb_next(&c, &f);)
         if (f.number == 3 && f.wire == 2 &&
-            !decode_entity_ref(h, pb_message(&c, &f), &v[out->n_entity_refs++]))
+            !decode_entity_ref(h, pb_message(&c, &f), &out->entity_refs[out->n_entity_refs++]))
             return false;
     return pb_ok(&c);
 }

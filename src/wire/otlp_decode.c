@@ -359,11 +359,12 @@ static bool decode_columns(const void *p, size_t n, layout l, const otlp_decode_
 failed:
     /* The fast path does not know where; the tables do. */
     if (!x.h.limit && !otlp_locate(p, n, l, !o->lenient, e)) return false;
-    if (x.h.limit && a->budget)
+    if (!x.h.limit) /* cannot happen: fuzz/otlp.c holds the two to each other */
+        return err_set(e, ERR_MALFORMED, "the message is malformed");
+    if (a->budget)
         return err_set(e, ERR_LIMIT, "decoding needs more than the memory budget of %zu bytes",
                        a->budget);
-    return err_set(e, ERR_LIMIT, "out of memory while decoding, or values nest deeper than %d",
-                   OTLP_MAX_DEPTH);
+    return err_set(e, ERR_LIMIT, "out of memory while decoding");
 }
 
 bool otlp_decode(const void *p, size_t n, const otlp_decode_opts *o, arena *a, model *out, err *e)
@@ -371,6 +372,7 @@ bool otlp_decode(const void *p, size_t n, const otlp_decode_opts *o, arena *a, m
     static const otlp_decode_opts defaults;
     if (!o) o = &defaults;
     *out = (model){0};
+    if (!n) p = ""; /* NULL has no end to compare with */
     if (n > OTLP_MAX_BYTES)
         return err_set(e, ERR_LIMIT, "a message of %zu bytes is larger than protobuf allows (%d)", n,
                        OTLP_MAX_BYTES);

@@ -27,7 +27,8 @@ static COLD bool make_room(encoder *x, size_t n)
 {
     if (x->failed) return false;
     size_t have = (size_t)(x->end - x->w), cap = (size_t)(x->end - x->base), want;
-    if (ckd_add(&want, have, n) || (x->limit && want > x->limit)) return !(x->failed = true);
+    /* n is an upper bound: what counts against the limit is what was written. */
+    if (ckd_add(&want, have, n) || (x->limit && have > x->limit)) return !(x->failed = true);
     while (cap < want) cap = cap > SIZE_MAX / 2 ? want : cap < 4096 ? 4096 : cap * 2;
     uint8_t *p = malloc(cap);
     if (!p) return !(x->failed = true);
@@ -229,7 +230,7 @@ static bool put_stacks(encoder *x)
         span s = dict_stack(d, (uint32_t)i);
         if (!room(x, (size_t)s.n * 5 + 2 * HEAD)) return false;
         uint8_t *after = x->w, *w = after;
-        if (s.n) w = put_head(x->packed(w, d->frames.v + s.at, s.n), 1, after);
+        if (s.n) w = put_head(x->packed(w, refs_at(&d->frames, s), s.n), 1, after);
         x->w = put_head(w, 7, after);
     }
     return true;
@@ -297,7 +298,7 @@ static bool put_locations(encoder *x)
                          2 * HEAD))
             return false;
         uint8_t *after = x->w;
-        uint8_t *w = put_refs(after, 4, d->attr_refs.v + l->attrs.at, l->attrs.n);
+        uint8_t *w = put_refs(after, 4, refs_at(&d->attr_refs, l->attrs), l->attrs.n);
         for (uint32_t k = l->lines.n; k-- > 0;) {
             const line *n = &d->lines.v[l->lines.at + k];
             uint8_t *line_end = w;
@@ -318,7 +319,7 @@ static bool put_mappings(encoder *x)
         const mapping *n = &d->mappings.v[i];
         if (!room(x, (size_t)n->attrs.n * 5 + 4 * FIELD + 2 * HEAD)) return false;
         uint8_t *after = x->w;
-        uint8_t *w = put_refs(after, 5, d->attr_refs.v + n->attrs.at, n->attrs.n);
+        uint8_t *w = put_refs(after, 5, refs_at(&d->attr_refs, n->attrs), n->attrs.n);
         w = put_uint(w, 4, n->filename);
         w = put_uint(w, 3, n->file_offset);
         w = put_uint(w, 2, n->memory_limit);
@@ -347,8 +348,8 @@ ALWAYS_INLINE bool put_samples(encoder *x, const profile *p, const bool v10)
         uint8_t *after = x->w, *w = after;
         if (t.n) w = put_bytes(w, 5, m->times.v + t.at, (size_t)t.n * 8);
         uint32_t link = p->link ? p->link[i] : 0;
-        const uint32_t *attrs = m->sample_attrs.v + a.at;
-        const int64_t *values = m->values.v + v.at;
+        const uint32_t *attrs = refs_at(&m->sample_attrs, a);
+        const int64_t *values = v.n ? m->values.v + v.at : NULL;
         if (!v10) w = put_refs(put_uint(w, LINK, link), ATTRS, attrs, a.n);
         if (v.n) {
             uint8_t *end = w;
@@ -374,7 +375,7 @@ static bool put_profile(encoder *x, const profile *p)
     if (!room(x, (size_t)p->attrs.n * 5 + p->original_payload.n + p->original_payload_format.n + 16 +
                      6 * FIELD + 5 * HEAD + 4 * FIELD))
         return false;
-    uint8_t *w = put_refs(x->w, 11, x->m->dict.attr_refs.v + p->attrs.at, p->attrs.n);
+    uint8_t *w = put_refs(x->w, 11, refs_at(&x->m->dict.attr_refs, p->attrs), p->attrs.n);
     if (p->original_payload.n) w = put_bytes(w, 10, p->original_payload.p, p->original_payload.n);
     if (p->original_payload_format.n)
         w = put_bytes(w, 9, p->original_payload_format.p, p->original_payload_format.n);
@@ -468,10 +469,13 @@ static bool index_strings(encoder *x)
     const dict *d = &x->m->dict;
     for (uint32_t at = 0; at < d->strings.n; at++) {
         if (!hash_index_room(&x->strings, &x->a)) return false;
-        uint64_t h = hash_bytes(d->strings.v[at].p, d->strings.v[at].n, 0);
+        str s = d->strings.v[at];
+        uint64_t h = hash_bytes(s.p, s.n, 0);
         uint32_t i = hash_first(&x->strings, h), other;
-        while (hash_next(&x->strings, &i, h, &other)) i++;
-        hash_put(&x->strings, i, h, at);
+        bool known = false; /* of equal texts the first one is referred to */
+        for (; !known && hash_next(&x->strings, &i, h, &other); i++)
+            known = str_eq(d->strings.v[other], s);
+        if (!known) hash_put(&x->strings, i, h, at);
     }
     return true;
 }
@@ -497,7 +501,7 @@ bool otlp_encode(const model *m, const otlp_encode_opts *o, buf *out, err *e)
         return err_set(e, ERR_UNSUPPORTED, "layout %s can be read but not written: use 1.9 or 1.10",
                        layout_name(o->layout));
     if (out->n) { /* appending: a backward writer needs a buffer of its own */
-        buf whole = {.limit = out->limit ? out->limit - out->n : 0};
+        buf whole = {.limit = !out->limit ? 0 : out->limit > out->n ? out->limit - out->n : 1};
         bool ok = otlp_encode(m, o, &whole, e);
         if (ok) buf_put(out, whole.p, whole.n);
         buf_free(&whole);
@@ -511,11 +515,11 @@ bool otlp_encode(const model *m, const otlp_encode_opts *o, buf *out, err *e)
                  .packed = vector ? packed_put_avx512 : packed_put_portable,
                  .layout = o->layout == LAYOUT_1_9 ? LAYOUT_1_9 : LAYOUT_1_10,
                  .refs = o->string_refs && o->layout != LAYOUT_1_9};
-    x.w = x.end = x.base + out->cap;
+    x.w = x.end = x.base ? x.base + out->cap : NULL;
     size_t want = guess(m);
-    if (!x.base) x.w = x.end = NULL;
     if (out->limit && want > out->limit) want = out->limit;
-    bool ok = (!x.refs || index_strings(&x)) && room(&x, want) && put_message(&x);
+    bool ok = (!x.refs || index_strings(&x)) && room(&x, want) && put_message(&x) &&
+              (!x.limit || (size_t)(x.end - x.w) <= x.limit);
     arena_free(&x.a);
     out->p = (char *)x.base;
     out->cap = (size_t)(x.end - x.base);
@@ -523,5 +527,7 @@ bool otlp_encode(const model *m, const otlp_encode_opts *o, buf *out, err *e)
     out->head = (size_t)(x.w - x.base);
     out->p += out->head;
     out->n = out->cap = (size_t)(x.end - x.w);
+    if (o->string_refs && !x.refs)
+        ledger_add(o->ledger, STAGE_WRITE, LOSS_STRING_REFERENCE, NULL, "", (str){0});
     return true;
 }

@@ -26,7 +26,7 @@ typedef struct otlp_json_found {
 /* One ProfilesData or ExportProfilesServiceRequest, all of p[0..n), appended to `out`: valid
  * protobuf, not canonical (lengths of large messages are padded varints).  LAYOUT_UNKNOWN: names of
  * keys decide.  `found` may be NULL.  ERR_MALFORMED with byte and path; ERR_LIMIT when
- * out->limit is reached. */
+ * less than about 1 KiB is left of out->limit. */
 NODISCARD bool otlp_json_to_pb(const void *p, size_t n, layout l, buf *out, otlp_json_found *found,
                                err *e);
 

@@ -39,6 +39,7 @@ struct shape {
 typedef struct to_pb {
     json *j;
     buf *out;
+    size_t cap;       /* of out, or its limit when that is less */
     arena *in;        /* out->p is a piece of this arena; NULL: out owns it */
     arena *shapes_in; /* memory of shapes */
     shape *shapes;    /* built so far */
@@ -122,23 +123,36 @@ static COLD bool full(to_pb *c)
     return err_at(c->j->e, ERR_LIMIT, c->j->at, "no memory for the message");
 }
 
-static NOINLINE bool more(to_pb *c, size_t n)
+static void set_cap(to_pb *c)
 {
-    if (!c->in) return buf_reserve(c->out, n) || full(c);
+    c->cap = c->out->cap;
+    if (c->out->limit && c->cap > c->out->limit) c->cap = c->out->limit;
+    if (c->cap < c->out->n) c->cap = c->out->n;
+}
+
+static bool grow_in_arena(to_pb *c, size_t n)
+{
     size_t cap = c->out->cap, want;
-    if (ckd_add(&want, c->out->n, n) || want > SIZE_MAX / 4) return full(c);
+    if (ckd_add(&want, c->out->n, n) || want > SIZE_MAX / 4) return false;
     while (cap < want) cap = cap < 1024 ? 1024 : cap * 2;
     char *p = arena_grow(c->in, c->out->p, c->out->cap, cap);
-    if (!p && !(p = arena_grow(c->in, c->out->p, c->out->cap, cap = want))) return full(c);
+    if (!p && !(p = arena_grow(c->in, c->out->p, c->out->cap, cap = want))) return false;
     c->out->p = p;
     c->out->cap = cap;
+    return true;
+}
+
+static NOINLINE bool more(to_pb *c, size_t n)
+{
+    if (!(c->in ? grow_in_arena(c, n) : buf_reserve(c->out, n))) return full(c);
+    set_cap(c);
     return true;
 }
 
 /* After this, n bytes can be written at out->p + out->n. */
 static inline bool room(to_pb *c, size_t n)
 {
-    return LIKELY(c->out->cap - c->out->n >= n) || more(c, n);
+    return LIKELY(c->cap - c->out->n >= n) || more(c, n);
 }
 
 enum { VARINT_ROOM = 16 }; /* ten bytes, or two words */
@@ -501,6 +515,7 @@ static bool transcode(json *j, const message_desc *root, buf *out, arena *in,
     arena shapes = {0};
     found->n_unknown = 0;
     to_pb c = {.j = j, .out = out, .in = in, .shapes_in = &shapes, .found = found};
+    set_cap(&c);
     bool ok = put_root(&c, root);
     arena_free(&shapes);
     return ok;

@@ -11,7 +11,8 @@
 typedef struct locator {
     size_t table[TABLE_COUNT]; /* entries seen so far, or (ranges) in all */
     size_t seen[TABLE_COUNT];  /* ranges: entries passed, for the path */
-    bool ranges;
+    bool strict; /* UTF-8 and the length of ids count */
+    bool ranges; /* this is the second walk: indices count too */
 } locator;
 
 static bool walk(locator *w, const message_desc *m, pb_cur c, unsigned depth);
@@ -57,16 +58,14 @@ static bool walk_value(locator *w, const field_desc *fd, pb_cur *c, const pb_fie
     str s;
     size_t want;
     switch ((field_type)fd->type) {
-    case FT_STRING: return pb_text(c, f, fd->name, &s);
+    case FT_STRING: return !w->strict || pb_text(c, f, fd->name, &s);
     case FT_BYTES:
-        if (!pb_expect(c, f, 2, fd->name)) return false;
         want = strcmp(fd->name, "span_id") == 0 ? 8 : 16;
-        if ((fd->flags & FF_ID) && f->value != 0 && f->value != want)
+        if (w->strict && (fd->flags & FF_ID) && f->value != 0 && f->value != want)
             return pb_fail(c, f->at, "%s has %" PRIu64 " bytes, expected %zu or none", fd->name,
                            f->value, want);
         return true;
     case FT_MESSAGE:
-        if (!pb_expect(c, f, 2, fd->name)) return false;
         /* The only recursion in the schema is AnyValue's. */
         if (strcmp(fd->message->name, "AnyValue") == 0 && depth >= OTLP_MAX_DEPTH) {
             c->bad = true;
@@ -75,7 +74,7 @@ static bool walk_value(locator *w, const field_desc *fd, pb_cur *c, const pb_fie
         }
         return walk(w, fd->message, pb_message(c, f),
                     strcmp(fd->message->name, "AnyValue") == 0 ? depth + 1 : depth);
-    default: return pb_expect(c, f, field_wire_type(fd), fd->name) && index_ok(w, fd, c, f->at, f->value);
+    default: return index_ok(w, fd, c, f->at, f->value);
     }
 }
 
@@ -127,7 +126,7 @@ bool otlp_locate(const void *p, size_t n, layout l, bool ranges, err *e)
 {
     const message_desc *m = schema_profiles_data(l);
     if (!m) return true;
-    locator w = {0};
+    locator w = {.strict = ranges};
     if (!walk(&w, m, pb_open(p, n, e), 0)) return false;
     w.ranges = ranges;
     return !ranges || walk(&w, m, pb_open(p, n, e), 0);

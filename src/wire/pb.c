@@ -75,6 +75,10 @@ bool pb_next(pb_cur *c, pb_field *f)
         return pb_fail(c, f->at, "field number %" PRIu64 " is not allowed", tag >> 3);
     f->number = (uint32_t)(tag >> 3);
     f->wire = (uint32_t)(tag & 7);
+    /* The hot decoder compares tags as bytes: with padding allowed it would take a known field for
+     * an unknown one.  No encoder pads tags. */
+    if (c->p - f->at > 1 && c->p[-1] == 0)
+        return pb_fail(c, f->at, "the tag of field %u is padded", f->number);
     size_t left, fixed = f->wire == 1 ? 8 : 4;
     switch (f->wire) {
     case 0: return pb_varint(c, &f->value);

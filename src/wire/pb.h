@@ -32,7 +32,7 @@ static inline pb_cur pb_open(const void *p, size_t n, err *e)
 }
 
 /* The next field, value included (nothing is left to skip); false at the end or on failure.
- * Groups (wire types 3 and 4), field number 0 and overlong varints are refused. */
+ * Groups (wire types 3 and 4), field number 0, varints beyond 64 bits and padded tags are refused. */
 bool pb_next(pb_cur *c, pb_field *f);
 
 static inline bool pb_ok(const pb_cur *c) { return !c->bad; }

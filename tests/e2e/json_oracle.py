@@ -4,7 +4,7 @@
 Google's json_format must read our JSON as the same message, and we must read its JSON (camel and
 snake case) as the same; text_format must read our text, PyYAML our YAML.  $JSON_TOOL is
 tests/e2e/json_tool.c; prints TAP."""
-import base64, glob, json, math, os, re, subprocess, sys, tempfile
+import base64, glob, json, math, os, shutil, subprocess, sys, tempfile
 
 src = os.environ.get("KILN_SRC", os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 tool = os.environ.get("JSON_TOOL", os.path.join(os.environ.get("KILN_BUILD", "build"), "tests/json_tool"))
@@ -14,6 +14,10 @@ try:
     from google.protobuf import json_format, text_format
 except ImportError as missing:
     print(f"1..0 # SKIP {missing}")
+    sys.exit(0)
+
+if not shutil.which("protoc"):
+    print("1..0 # SKIP no protoc")
     sys.exit(0)
 
 IDS = {"traceId", "spanId", "profileId", "trace_id", "span_id", "profile_id"}

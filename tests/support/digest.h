@@ -106,7 +106,7 @@ static inline uint64_t digest_envelope(const model *m, const profile *p)
     h = digest_str(digest_str(h, d->strings.v[p->sample_type.type]), d->strings.v[p->sample_type.unit]);
     h = digest_str(digest_str(h, d->strings.v[p->period_type.type]), d->strings.v[p->period_type.unit]);
     h = hash_mix(h, (uint64_t)p->period);
-    return hash_mix(h, digest_attr_set(d, d->attr_refs.v + p->attrs.at, p->attrs.n));
+    return hash_mix(h, digest_attr_set(d, p->attrs.n ? d->attr_refs.v + p->attrs.at : NULL, p->attrs.n));
 }
 
 typedef struct digest_row {

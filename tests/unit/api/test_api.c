@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#define NEW(type) \
+#define NEW(type)                                                                                  \
     (type) { .size = sizeof(type) }
 
 static kiln_str z(const char *s) { return kiln_str_of(s); }
@@ -28,8 +28,8 @@ static void assert_error(const kiln_error *e, kiln_code code, const char *want)
     char text[600];
     kiln_error_text(e, text, sizeof text);
     if (e->code != code || strcmp(text, want) != 0)
-        fail_msg("%s: \"%s\" is not %s: \"%s\"", kiln_code_name(e->code), text, kiln_code_name(code),
-                 want);
+        fail_msg("%s: \"%s\" is not %s: \"%s\"", kiln_code_name(e->code), text,
+                 kiln_code_name(code), want);
 }
 
 static void assert_fine(bool ok, const kiln_error *e)
@@ -47,29 +47,49 @@ static void fill(kiln_builder *b)
 {
     kiln_value list[] = {kiln_value_int(7), kiln_value_text(z("x"))};
     kiln_member inner[] = {kiln_member_of("in", kiln_value_bool(true))};
-    kiln_value array = {KILN_KIND_ARRAY, 2, {.array = list}}, map = {KILN_KIND_MAP, 1, {.map = inner}};
+    kiln_value array = {KILN_KIND_ARRAY, 2, {.array = list}},
+               map = {KILN_KIND_MAP, 1, {.map = inner}};
     kiln_member attributes[] = {kiln_member_of("service.name", kiln_value_text(z("shop"))),
                                 kiln_member_of("list", array), kiln_member_of("map", map),
                                 kiln_member_of("ratio", kiln_value_double(0.5))};
-    kiln_resource r = {.size = sizeof r, .attributes = attributes, .n_attributes = 4,
-                       .schema_url = z("https://r"), .dropped_attributes = 3};
+    kiln_resource r = {.size = sizeof r,
+                       .attributes = attributes,
+                       .n_attributes = 4,
+                       .schema_url = z("https://r"),
+                       .dropped_attributes = 3};
     kiln_builder_resource(b, &r);
-    kiln_scope s = {.size = sizeof s, .name = z("scope"), .version = z("1"), .attributes = attributes,
+    kiln_scope s = {.size = sizeof s,
+                    .name = z("scope"),
+                    .version = z("1"),
+                    .attributes = attributes,
                     .n_attributes = 1};
     kiln_builder_scope(b, &s);
 
     kiln_value go = kiln_value_text(z("go")), cores = kiln_value_int(4);
     uint32_t frame_type = kiln_builder_attribute(b, z("profile.frame.type"), &go, z(""));
     uint32_t n_cores = kiln_builder_attribute(b, z("cores"), &cores, z("{core}"));
-    kiln_profile p = {.size = sizeof p, .sample_type = z("cpu"), .sample_unit = z("ns"),
-                      .period_type = z("cpu"), .period_unit = z("ms"), .period = 10,
-                      .time_unix_nano = 1000, .duration_nano = 2000, .id = {9, 8, 7},
-                      .attributes = &n_cores, .n_attributes = 1,
-                      .original_payload_format = z("x"), .original_payload = {"\0\xff", 2}};
+    kiln_profile p = {.size = sizeof p,
+                      .sample_type = z("cpu"),
+                      .sample_unit = z("ns"),
+                      .period_type = z("cpu"),
+                      .period_unit = z("ms"),
+                      .period = 10,
+                      .time_unix_nano = 1000,
+                      .duration_nano = 2000,
+                      .id = {9, 8, 7},
+                      .attributes = &n_cores,
+                      .n_attributes = 1,
+                      .original_payload_format = z("x"),
+                      .original_payload = {"\0\xff", 2}};
     kiln_builder_profile(b, &p);
 
-    kiln_mapping m = {.size = sizeof m, .start = 0x1000, .limit = 0x9000, .offset = 16,
-                      .file = z("/bin/shop"), .attributes = &frame_type, .n_attributes = 1};
+    kiln_mapping m = {.size = sizeof m,
+                      .start = 0x1000,
+                      .limit = 0x9000,
+                      .offset = 16,
+                      .file = z("/bin/shop"),
+                      .attributes = &frame_type,
+                      .n_attributes = 1};
     uint32_t mapping = kiln_builder_mapping(b, &m);
     kiln_frame lines[] = {NEW(kiln_frame), NEW(kiln_frame)};
     lines[0].function = z("inner"), lines[0].file = z("a.c"), lines[0].line = 3;
@@ -80,13 +100,20 @@ static void fill(kiln_builder *b)
     kiln_frame bare = {.size = sizeof bare, .address = 0x2000, .mapping_file = z("libc.so")};
     uint32_t locations[] = {kiln_builder_location(b, lines, 2), kiln_builder_location(b, &bare, 1),
                             kiln_builder_frame(b, z("main"), z("main.c"), 1)};
-    uint32_t deep = kiln_builder_stack(b, locations, 3), flat = kiln_builder_stack(b, &locations[2], 1);
+    uint32_t deep = kiln_builder_stack(b, locations, 3),
+             flat = kiln_builder_stack(b, &locations[2], 1);
 
     uint32_t link = kiln_builder_link(b, &link_a);
     int64_t values[] = {10, -3};
     uint64_t times[] = {1100, 1200};
-    kiln_sample both = {.size = sizeof both, .stack = deep, .link = link, .values = values,
-                        .n_values = 2, .times = times, .n_times = 2, .attributes = &frame_type,
+    kiln_sample both = {.size = sizeof both,
+                        .stack = deep,
+                        .link = link,
+                        .values = values,
+                        .n_values = 2,
+                        .times = times,
+                        .n_times = 2,
+                        .attributes = &frame_type,
                         .n_attributes = 1};
     kiln_builder_sample(b, &both);
     kiln_sample plain = {.size = sizeof plain, .stack = flat, .values = values, .n_values = 1};
@@ -201,7 +228,7 @@ static void look_at_samples(const kiln_profiles *p)
     assert_non_null(kiln_stack_locations(p, s.stack, &depth));
     assert_int_equal(depth, 1);
     assert_false(kiln_sample_at(p, 0, 3, &s));
-    assert_false(kiln_sample_at(p, 1, 0, &s));
+    assert_false(kiln_sample_at(p, kiln_count(p, KILN_PROFILES), 0, &s));
 }
 
 static void looks_right(const kiln_profiles *p)
@@ -236,35 +263,17 @@ static const kiln_write_options writes[] = {
     {.size = sizeof(kiln_write_options), .compression = "zstd", .string_refs = true},
 };
 
-static void test_write_and_read(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < sizeof writes / sizeof *writes; i++) {
-        kiln_profiles *p = made();
-        kiln_error e;
-        kiln_bytes b;
-        assert_fine(kiln_write(p, &writes[i], &b, &e), &e);
-        kiln_profiles_free(p);
-        char *mine = malloc(b.n);
-        assert_non_null(mine);
-        memcpy(mine, b.p, b.n);
-        kiln_free_bytes(&b);
-        assert_true(!b.p && !b.n);
-        p = kiln_read(mine, b.n = 0, NULL, &e);
-        assert_null(p);
-        assert_error(&e, KILN_MALFORMED, "the input is empty");
-        free(mine);
-    }
-}
-
 /* The handle outlives the bytes; a borrowing one costs no copy. */
 static void test_round_trips(void **state)
 {
     (void)state;
     static const struct {
         const char *format, *layout, *compression;
-    } want[] = {{"otlp", "1.10", ""}, {"otlp", "1.9", ""}, {"otlp-json", "1.10", ""},
-                {"otlp", "1.10", "gzip"}, {"otlp", "1.10", "zstd"}};
+    } want[] = {{"otlp", "1.10", ""},
+                {"otlp", "1.9", ""},
+                {"otlp-json", "1.10", ""},
+                {"otlp", "1.10", "gzip"},
+                {"otlp", "1.10", "zstd"}};
     for (size_t i = 0; i < sizeof writes / sizeof *writes; i++) {
         kiln_profiles *p = made();
         kiln_error e;
@@ -333,7 +342,8 @@ static void test_long_file(void **state)
     kiln_builder *b = kiln_builder_new(NULL, &e);
     for (int64_t i = 0; i < 100000; i++) {
         uint32_t l = kiln_builder_frame(b, z("f"), z("f.c"), i);
-        kiln_sample s = {.size = sizeof s, .stack = kiln_builder_stack(b, &l, 1), .values = &i, .n_values = 1};
+        kiln_sample s = {
+            .size = sizeof s, .stack = kiln_builder_stack(b, &l, 1), .values = &i, .n_values = 1};
         kiln_builder_sample(b, &s);
     }
     kiln_profiles *p = kiln_builder_finish(b, &e);
@@ -381,7 +391,6 @@ static void test_convert(void **state)
     kiln_profiles_free(p);
 }
 
-/* v1.9 has no string references: the ledger says so. */
 static void test_ledger(void **state)
 {
     (void)state;
@@ -440,8 +449,10 @@ static void test_merge_joins(void **state)
     for (size_t i = 0; i < 2; i++) {
         kiln_builder *b = kiln_builder_new(NULL, &e);
         uint32_t l = kiln_builder_frame(b, z("f"), z("f.c"), 1);
-        kiln_sample s = {.size = sizeof s, .stack = kiln_builder_stack(b, &l, 1),
-                         .values = (int64_t[]){21}, .n_values = 1};
+        kiln_sample s = {.size = sizeof s,
+                         .stack = kiln_builder_stack(b, &l, 1),
+                         .values = (int64_t[]){21},
+                         .n_values = 1};
         kiln_builder_sample(b, &s);
         in[i] = kiln_builder_finish(b, &e);
     }
@@ -475,17 +486,12 @@ static void test_canonical(void **state)
 
 /* ---- lenient ---- */
 
-/* A sample whose stack is 7 while the dictionary has none. */
-static const char broken[] =
-    "\x12\x0d\x2a\x00\x2a\x03"
-    "cpu\x2a\x00\x2a\x00\x2a\x00" /* string_table */
-    "\x0a\x0e\x12\x0c\x12\x0a\x0a\x04\x08\x01\x10\x00\x12\x02\x08\x07";
-
 static void test_lenient(void **state)
 {
     (void)state;
     static const char json[] =
-        "{\"dictionary\":{\"stringTable\":[\"\",\"cpu\"]},\"resourceProfiles\":[{\"scopeProfiles\":[{"
+        "{\"dictionary\":{\"stringTable\":[\"\",\"cpu\"]},\"resourceProfiles\":[{\"scopeProfiles\":"
+        "[{"
         "\"profiles\":[{\"sampleType\":{\"typeStrindex\":1},\"samples\":[{\"stackIndex\":7,"
         "\"values\":[5]}]}]}]}]}";
     kiln_error e;
@@ -507,8 +513,8 @@ static void test_lenient(void **state)
     kiln_profiles_free(p);
     kiln_ledger_free(l);
     /* What is not even protobuf has no right answer. */
-    assert_null(kiln_read(broken, 10, &o, &e));
-    assert_true(e.code != KILN_OK);
+    assert_null(kiln_read("\x12\x09\x2a", 3, &o, &e));
+    assert_int_equal(e.code, KILN_MALFORMED);
 }
 
 /* ---- structs of other ages ---- */
@@ -603,7 +609,7 @@ static void test_size_not_set(void **state)
 }
 
 /* A field must not slip into the padding of an older struct. */
-#define ENDS_WITH(type, field) \
+#define ENDS_WITH(type, field)                                                                     \
     assert_int_equal(sizeof(type), offsetof(type, field) + sizeof(((type *)0)->field))
 
 static void test_no_padding_at_the_end(void **state)
@@ -714,7 +720,8 @@ static void test_unknown_names(void **state)
     assert_error(&e, KILN_USAGE, "no compression is called lz4");
     assert_true(!b.p && !b.memory);
     bool found = false;
-    for (size_t i = 0; kiln_format_name(i); i++) found |= strcmp(kiln_format_name(i), "otlp-json") == 0;
+    for (size_t i = 0; kiln_format_name(i); i++)
+        found |= strcmp(kiln_format_name(i), "otlp-json") == 0;
     assert_true(found);
     kiln_profiles_free(p);
 }
@@ -747,10 +754,7 @@ static void test_errors_have_a_place(void **state)
 
 static kiln_value nested[80];
 
-static void mistake_stack(kiln_builder *b)
-{
-    kiln_builder_stack(b, (uint32_t[]){0, 9}, 2);
-}
+static void mistake_stack(kiln_builder *b) { kiln_builder_stack(b, (uint32_t[]){0, 9}, 2); }
 static void mistake_sample(kiln_builder *b)
 {
     kiln_sample s = {.size = sizeof s};
@@ -760,8 +764,11 @@ static void mistake_sample(kiln_builder *b)
 }
 static void mistake_pairs(kiln_builder *b)
 {
-    kiln_sample s = {.size = sizeof s, .values = (int64_t[]){1, 2}, .n_values = 2,
-                     .times = (uint64_t[]){1}, .n_times = 1};
+    kiln_sample s = {.size = sizeof s,
+                     .values = (int64_t[]){1, 2},
+                     .n_values = 2,
+                     .times = (uint64_t[]){1},
+                     .n_times = 1};
     kiln_builder_sample(b, &s);
 }
 static void mistake_null(kiln_builder *b)
@@ -821,7 +828,8 @@ static void test_mistakes_in_building(void **state)
         kiln_code code;
         const char *want;
     } cases[] = {
-        {mistake_stack, KILN_USAGE, "location 9 is none of this builder, which has 1 (at stack[1])"},
+        {mistake_stack, KILN_USAGE,
+         "location 9 is none of this builder, which has 1 (at stack[1])"},
         {mistake_sample, KILN_USAGE, "stack 5 is none of this builder, which has 1 (at sample[1])"},
         {mistake_pairs, KILN_USAGE, "2 values and 1 timestamps do not pair up (at sample[0])"},
         {mistake_null, KILN_USAGE, "values is NULL (at sample[0])"},
@@ -830,8 +838,10 @@ static void test_mistakes_in_building(void **state)
         {mistake_bool, KILN_USAGE, "a bool is 2 (at attribute[1])"},
         {mistake_depth, KILN_LIMIT, "a value nests deeper than 64 (at attribute[1])"},
         {mistake_no_frame, KILN_USAGE, "a location has one frame or more (at location[1])"},
-        {mistake_mapping, KILN_USAGE, "mapping 1 is none of this builder, which has 1 (at location[1])"},
-        {mistake_attribute, KILN_USAGE, "attribute 3 is none of this builder, which has 1 (at profile[0])"},
+        {mistake_mapping, KILN_USAGE,
+         "mapping 1 is none of this builder, which has 1 (at location[1])"},
+        {mistake_attribute, KILN_USAGE,
+         "attribute 3 is none of this builder, which has 1 (at profile[0])"},
         {mistake_size, KILN_USAGE, "the size of kiln_scope is not set"},
         {mistake_member, KILN_USAGE, "a key is NULL (at resource[0])"},
     };
@@ -921,7 +931,8 @@ static bool check_within(size_t budget, kiln_error *e)
 static bool write_within(size_t budget, kiln_error *e)
 {
     kiln_profiles *p = kiln_read(sweep_bytes.p, sweep_bytes.n, NULL, e);
-    kiln_write_options o = {.size = sizeof o, .max_memory = budget, .canonical = true, .compression = "gzip"};
+    kiln_write_options o = {
+        .size = sizeof o, .max_memory = budget, .canonical = true, .compression = "gzip"};
     kiln_bytes b;
     bool ok = kiln_write(p, &o, &b, e);
     kiln_free_bytes(&b);
@@ -951,7 +962,8 @@ static void sweep(bool (*within)(size_t, kiln_error *), const char *what)
             char text[600];
             fail_msg("%s with %zu bytes: %s", what, budget, kiln_error_text(&e, text, sizeof text));
         }
-        if (worked && !ok) fail_msg("%s fails with %zu bytes although less was enough", what, budget);
+        if (worked && !ok)
+            fail_msg("%s fails with %zu bytes although less was enough", what, budget);
         worked |= ok;
     }
     if (!worked) fail_msg("%s never worked: %s", what, e.message);
@@ -992,7 +1004,8 @@ static void test_check_finds(void **state)
 {
     (void)state;
     static const char json[] =
-        "{\"dictionary\":{\"stringTable\":[\"\",\"cpu\"]},\"resourceProfiles\":[{\"scopeProfiles\":[{"
+        "{\"dictionary\":{\"stringTable\":[\"\",\"cpu\"]},\"resourceProfiles\":[{\"scopeProfiles\":"
+        "[{"
         "\"profiles\":[{\"sampleType\":{\"typeStrindex\":1},\"samples\":[{\"stackIndex\":7,"
         "\"values\":[5]},{\"stackIndex\":8,\"values\":[5]}]}]}]}]}";
     kiln_error e;
@@ -1010,8 +1023,8 @@ static void test_check_finds(void **state)
         found = true;
         assert_int_equal(f.severity, KILN_SEVERITY_ERROR);
         assert_int_equal(f.count, 2);
-        assert_string_equal(f.path,
-                            "resource_profiles[0].scope_profiles[0].profiles[0].samples[0].stack_index");
+        assert_string_equal(
+            f.path, "resource_profiles[0].scope_profiles[0].profiles[0].samples[0].stack_index");
         assert_non_null(strstr(f.found, "7"));
         assert_true(f.expected[0] && f.title[0] && f.fix[0]);
         assert_true(kiln_example_at(r, i, 1, &x));
@@ -1099,7 +1112,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_build_and_look),
-        cmocka_unit_test(test_write_and_read),
         cmocka_unit_test(test_round_trips),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_long_file),

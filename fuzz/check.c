@@ -1,0 +1,67 @@
+/* check_bytes, profcheck_verdict and check_fix on whatever comes. */
+#include "check/check.h"
+#include "wire/otlp.h"
+
+#include "base/ban.h"
+
+#define HOLD(what)                                                                                 \
+    do {                                                                                           \
+        if (!(what)) {                                                                             \
+            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #what);              \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
+
+/* Whatever is wrong with the input, the report is a page. */
+static void hold_report(const check_report *r, size_t n)
+{
+    for (size_t i = 0; i < r->n_findings; i++) {
+        const check_finding *f = &r->findings[i];
+        HOLD(f->count > 0 && f->n_examples > 0 && f->n_examples <= CHECK_EXAMPLES);
+        HOLD(f->n_examples <= f->count && !f->rule->unseen);
+        for (size_t k = 0; k < f->n_examples; k++) {
+            HOLD(f->examples[k].offset == NO_OFFSET || f->examples[k].offset <= n);
+            HOLD(f->examples[k].expected[0] && f->examples[k].found[0]);
+        }
+    }
+}
+
+static void hold_fixed(const model *lenient, arena *a)
+{
+    model m;
+    fix_report did;
+    check_report after;
+    err e = {0};
+    buf out = {0};
+    HOLD(check_fix(lenient, a, &m, &did, &e));
+    HOLD(check_model(&m, NULL, a, &after, &e));
+    for (size_t i = 0; i < after.n_findings; i++) HOLD(!after.findings[i].rule->fixable);
+    HOLD(otlp_encode(&m, NULL, &out, &e));
+    HOLD(check_bytes(out.p, out.n, NULL, a, &after, &e));
+    for (size_t i = 0; i < after.n_findings; i++) HOLD(!after.findings[i].rule->fixable);
+    buf_free(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    arena a = {0};
+    check_report r;
+    profcheck_result v;
+    err e = {0};
+    HOLD(check_bytes(p, n, NULL, &a, &r, &e));
+    HOLD(a.used < 512 * 1024);
+    hold_report(&r, n);
+    HOLD(profcheck_verdict(p, n, &(profcheck_opts){true, true, true}, &a, &v, &e));
+    HOLD((v.status == PROFCHECK_PASS) == (v.first[0] == '\0'));
+
+    model m;
+    otlp_decode_opts lenient = {.layout = LAYOUT_CURRENT, .lenient = true};
+    if (otlp_decode(p, n, &lenient, &a, &m, &e)) {
+        HOLD(!check_report_find(&r, "WIRE"));
+        hold_fixed(&m, &a);
+    }
+    arena_free(&a);
+    return 0;
+}
