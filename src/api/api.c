@@ -60,8 +60,6 @@ bool api_result(bool ok, const err *from, kiln_error *to)
     return false;
 }
 
-bool api_null(const char *what, err *e) { return err_set(e, ERR_USAGE, "%s is NULL", what); }
-
 const char *kiln_error_text(const kiln_error *e, char *out, size_t n)
 {
     if (!out || !n) return "";

@@ -281,7 +281,7 @@ static bool put_line(kiln_builder *b, const kiln_frame *f)
         return false;
     line *to = vec_push(&b->a, &b->lines);
     b->b.failed |= !to;
-    if (!kept(b)) return false;
+    if (!kept(b) || !to) return false;
     function fn = {
         .name = builder_string(&b->b, text(f->function)),
         .system_name = builder_string(&b->b, text(f->system_name)),

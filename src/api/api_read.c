@@ -183,7 +183,7 @@ kiln_profiles *kiln_read_file(const char *path, const kiln_read_options *from, k
     err e = {0};
     kiln_read_options o;
     kiln_profiles *h = NULL;
-    str in;
+    str in = {0};
     bool ok = (path || api_null("path", &e)) && API_TAKE(&o, from, "kiln_read_options", &e) &&
               (h = api_profiles_new(o.max_memory, &e)) && load(h, path, o.max_input, &in, &e) &&
               read_into(h, in, &o, &e);

@@ -36,7 +36,12 @@ NODISCARD bool api_give(void *out, const void *v, size_t known);
 
 /* Tells the caller (who may not want to know) and returns `ok`. */
 bool api_result(bool ok, const err *from, kiln_error *to);
-bool api_null(const char *what, err *e); /* ERR_USAGE; always false */
+
+static inline bool api_null(const char *what, err *e) /* ERR_USAGE; always false */
+{
+    err_set(e, ERR_USAGE, "%s is NULL", what);
+    return false;
+}
 
 /* ---- options with names ---- */
 

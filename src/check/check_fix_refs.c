@@ -104,10 +104,13 @@ static uint32_t moved(const fixer *x, fix_table t, uint32_t i, meaning zero, fix
         if (k_ != FIX_KIND_COUNT && fix_did((x), k_)) fix_at_profile((x), k_, __VA_ARGS__);        \
     } while (0)
 
+/* Entry 0 refers to nothing: what it now is had no reference to move. */
 static void move_mappings(fixer *x)
 {
     for (size_t i = 0; i < x->n[FIX_MAPPINGS]; i++) {
-        mapping *m = &x->m->dict.mappings.v[i + x->shift[FIX_MAPPINGS]];
+        size_t to = i + x->shift[FIX_MAPPINGS];
+        mapping *m = &x->m->dict.mappings.v[to];
+        if (to == 0) continue;
         MOVE(x, FIX_STRINGS, m->filename, NOT_SET,
              "dictionary.mapping_table[%zu].filename_strindex", i);
     }
@@ -118,7 +121,9 @@ static void move_locations(fixer *x)
     dict *d = &x->m->dict;
     const mapping *first = x->n[FIX_MAPPINGS] ? &x->in->dict.mappings.v[0] : NULL;
     for (size_t i = 0; i < x->n[FIX_LOCATIONS]; i++) {
-        location *l = &d->locations.v[i + x->shift[FIX_LOCATIONS]];
+        size_t to = i + x->shift[FIX_LOCATIONS];
+        location *l = &d->locations.v[to];
+        if (to == 0) continue;
         bool in_first =
             first && l->address >= first->memory_start && l->address < first->memory_limit;
         MOVE(x, FIX_MAPPINGS, l->mapping, in_first ? MEANT : NOT_SET,
@@ -132,11 +137,11 @@ static void move_locations(fixer *x)
 static void move_functions(fixer *x)
 {
     for (size_t i = 0; i < x->n[FIX_FUNCTIONS]; i++) {
-        function *f = &x->m->dict.functions.v[i + x->shift[FIX_FUNCTIONS]];
+        size_t to = i + x->shift[FIX_FUNCTIONS];
+        function *f = &x->m->dict.functions.v[to];
+        if (to == 0) continue;
         bool nameless = !f->name && !f->system_name && !f->filename;
-        /* Entry 0 without names is the zero value, whose name is not set. */
-        bool only_name = nameless && i + x->shift[FIX_FUNCTIONS] > 0;
-        MOVE(x, FIX_STRINGS, f->name, only_name ? MEANT : NOT_SET,
+        MOVE(x, FIX_STRINGS, f->name, nameless ? MEANT : NOT_SET,
              "dictionary.function_table[%zu].name_strindex", i);
         MOVE(x, FIX_STRINGS, f->system_name, NOT_SET,
              "dictionary.function_table[%zu].system_name_strindex", i);
@@ -150,8 +155,8 @@ static void move_attributes(fixer *x)
     for (size_t i = 0; i < x->n[FIX_ATTRIBUTES]; i++) {
         size_t to = i + x->shift[FIX_ATTRIBUTES];
         attribute *a = &x->m->dict.attributes.v[to];
-        MOVE(x, FIX_STRINGS, a->key, to ? MEANT : NOT_SET,
-             "dictionary.attribute_table[%zu].key_strindex", i);
+        if (to == 0) continue;
+        MOVE(x, FIX_STRINGS, a->key, MEANT, "dictionary.attribute_table[%zu].key_strindex", i);
         MOVE(x, FIX_STRINGS, a->unit, NOT_SET, "dictionary.attribute_table[%zu].unit_strindex", i);
     }
 }

@@ -77,6 +77,8 @@ void cli_status(cli *c, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
+    if (!line[0] && !c->status) return;
+    c->status = line[0] != '\0';
     fprintf(stderr, "\r\033[K%.*s", (int)c->term_err.width - 1, line);
     fflush(stderr);
 }

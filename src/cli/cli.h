@@ -15,6 +15,7 @@ typedef struct cli {
     term term; /* of stdout; color already follows --color */
     term term_err;
     bool out_closed; /* the reader of a pipe went away: no complaint, no more output */
+    bool status;     /* a passing line is on the terminal */
     exit_code worst; /* highest code seen so far */
 } cli;
 

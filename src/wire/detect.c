@@ -233,8 +233,8 @@ static void check_table(probe *p, unsigned kind)
     const table *t = &p->tables[kind];
     /* Index 0 of a table that is not there is "not set", in every layout. */
     if (p->range[0] || (p->partial >> kind & 1) || !t->f || t->need <= (t->n ? t->n : 1)) return;
-    snprintf(p->range, sizeof p->range, "%s.%s is %" PRId64 ", its table has %" PRIu64 " entries",
-             t->m->name, t->f->name, (int64_t)(t->need - 1), t->n);
+    snprintf(p->range, sizeof p->range, "%s.%s is %" PRId64 ", its table has %" PRIu64 " entr%s",
+             t->m->name, t->f->name, (int64_t)(t->need - 1), t->n, t->n == 1 ? "y" : "ies");
 }
 
 /* Both or none (P-53): a profile_id read as a payload has no format. */

@@ -93,6 +93,7 @@ static void put_escape(buf *b, char c)
 
 void json_escape(buf *b, str t)
 {
+    if (!t.n) return; /* t.p may be NULL */
     for (const char *s = t.p, *end = t.p + t.n; s < end;) {
         const char *stop = plain_run(s, end);
         buf_put(b, s, (size_t)(stop - s));

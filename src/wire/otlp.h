@@ -23,8 +23,9 @@ typedef struct otlp_decode_opts {
 } otlp_decode_opts;
 
 /* Decodes one ProfilesData or ExportProfilesServiceRequest.  Strings stay views into p.  `o` may be
- * NULL for the defaults.  Memory comes from `a` (its budget is the limit): at most about 24 times n
- * for the worst bytes, 1.5 times for real ones.
+ * NULL for the defaults.  Memory comes from `a` (its budget is the limit): a multiple of n whatever
+ * the bytes claim.  The worst that two bytes can ask for is an empty table entry (48 times n) or an
+ * empty Profile (256 times); tests/unit/wire/test_memory.c has the list.
  * ERR_MALFORMED with byte and path; ERR_LIMIT at a limit or the budget. */
 NODISCARD bool otlp_decode(const void *p, size_t n, const otlp_decode_opts *o, arena *a, model *out,
                            err *e);

@@ -27,8 +27,8 @@ static bool index_ok(locator *w, const field_desc *fd, pb_cur *c, const uint8_t 
         "link_table", "attribute_table", "stack_table",   "location_indices", "sample_type"};
     if (i < 0) return pb_fail(c, at, "index %" PRId32 " is negative", i);
     if ((size_t)i < n) return true;
-    return pb_fail(c, at, "index %" PRId32 " is outside %s, which has %zu entries", i,
-                   names[fd->target], n);
+    return pb_fail(c, at, "index %" PRId32 " is outside %s, which has %zu %s", i, names[fd->target],
+                   n, n == 1 ? "entry" : "entries");
 }
 
 static bool walk_packed(locator *w, const field_desc *fd, pb_cur *c, const pb_field *f, size_t *k)
@@ -62,7 +62,7 @@ static bool walk_value(locator *w, const field_desc *fd, pb_cur *c, const pb_fie
     case FT_BYTES:
         want = strcmp(fd->name, "span_id") == 0 ? 8 : 16;
         if (w->strict && (fd->flags & FF_ID) && f->value != 0 && f->value != want)
-            return pb_fail(c, f->at, "%s has %" PRIu64 " bytes, expected %zu or none", fd->name,
+            return pb_fail(c, f->at, "%s is %" PRIu64 " long, expected %zu or none", fd->name,
                            f->value, want);
         return true;
     case FT_MESSAGE:
