@@ -18,6 +18,19 @@ static size_t size_of(const void *p)
     return n >= sizeof n && n <= STRUCT_MAX ? n : 0;
 }
 
+static bool all_zero(const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (p[i]) return false;
+    return true;
+}
+
+static bool unknown(const char *what, err *e)
+{
+    return err_set(e, ERR_UNSUPPORTED, "%s asks for what libkiln %s does not know", what,
+                   KILN_VERSION);
+}
+
 bool api_take(void *to, size_t known, const void *from, const char *what, err *e)
 {
     memset(to, 0, known);
@@ -25,12 +38,12 @@ bool api_take(void *to, size_t known, const void *from, const char *what, err *e
     size_t n = size_of(from);
     if (!n) return err_set(e, ERR_USAGE, "the size of %s is not set", what);
     memcpy(to, from, n < known ? n : known);
-    const char *p = from;
-    for (size_t i = known; i < n; i++)
-        if (p[i])
-            return err_set(e, ERR_UNSUPPORTED, "%s asks for what libkiln %s does not know", what,
-                           KILN_VERSION);
-    return true;
+    return n <= known || all_zero((const char *)from + known, n - known) || unknown(what, e);
+}
+
+bool api_unused(const void *reserved, size_t n, const char *what, err *e)
+{
+    return all_zero(reserved, n) || unknown(what, e);
 }
 
 bool api_give(void *out, const void *v, size_t known)

@@ -134,8 +134,8 @@ kiln_profiles *kiln_read(const void *bytes, size_t n, const kiln_read_options *f
     str in = {bytes, n};
     bool ok = (bytes || !n || api_null("bytes", &e)) &&
               API_TAKE(&o, from, "kiln_read_options", &e) &&
-              (h = api_profiles_new(o.max_memory, &e)) && (o.borrow || own_input(h, &in, &e)) &&
-              read_into(h, in, &o, &e);
+              API_UNUSED(&o, "kiln_read_options", &e) && (h = api_profiles_new(o.max_memory, &e)) &&
+              (o.borrow || own_input(h, &in, &e)) && read_into(h, in, &o, &e);
     return finish(h, ok, &e, out);
 }
 
@@ -185,8 +185,8 @@ kiln_profiles *kiln_read_file(const char *path, const kiln_read_options *from, k
     kiln_profiles *h = NULL;
     str in = {0};
     bool ok = (path || api_null("path", &e)) && API_TAKE(&o, from, "kiln_read_options", &e) &&
-              (h = api_profiles_new(o.max_memory, &e)) && load(h, path, o.max_input, &in, &e) &&
-              read_into(h, in, &o, &e);
+              API_UNUSED(&o, "kiln_read_options", &e) && (h = api_profiles_new(o.max_memory, &e)) &&
+              load(h, path, o.max_input, &in, &e) && read_into(h, in, &o, &e);
     return finish(h, ok, &e, out);
 }
 

@@ -44,7 +44,9 @@ static bool choose_codec(const char *name, codec *out, err *e)
 /* `path` may be NULL; it speaks where the options do not. */
 static bool make_plan(plan *p, const kiln_write_options *from, const char *path, err *e)
 {
-    if (!API_TAKE(&p->o, from, "kiln_write_options", e)) return false;
+    if (!API_TAKE(&p->o, from, "kiln_write_options", e) ||
+        !API_UNUSED(&p->o, "kiln_write_options", e))
+        return false;
     p->budget = api_budget(p->o.max_memory);
     if (!api_format(p->o.format, &p->to, e) || !choose_codec(p->o.compression, &p->pack, e))
         return false;
@@ -203,6 +205,7 @@ kiln_profiles *kiln_merge(const kiln_profiles *const *in, size_t n, const kiln_m
     kiln_profiles *h = NULL;
     bool ok = (in || !n || api_null("profiles", &e)) &&
               API_TAKE(&o, from, "kiln_merge_options", &e) &&
+              API_UNUSED(&o, "kiln_merge_options", &e) &&
               (h = api_profiles_new(o.max_memory, &e)) && merge(in, n, &o, h, &e);
     if (api_result(ok, &e, ke)) return h;
     kiln_profiles_free(h);

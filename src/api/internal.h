@@ -28,6 +28,10 @@ struct kiln_ledger {
 NODISCARD bool api_take(void *to, size_t known, const void *from, const char *what, err *e);
 #define API_TAKE(to, from, what, e) api_take((to), sizeof *(to), (from), (what), (e))
 
+/* Room for options to come: refused while it has no meaning. */
+NODISCARD bool api_unused(const void *reserved, size_t n, const char *what, err *e);
+#define API_UNUSED(o, what, e) api_unused((o)->reserved, sizeof(o)->reserved, (what), (e))
+
 /* Fills the caller's struct as far as it goes; false when its size is not set. */
 NODISCARD bool api_give(void *out, const void *v, size_t known);
 #define API_GIVE(out, v) api_give((out), (v), sizeof *(v))

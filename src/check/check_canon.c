@@ -290,8 +290,13 @@ static bool dedupe(tables *t, size_t n, hash_fn *hash, same_fn *same, arena *tmp
     arena_reset(tmp);
     if (n < 2) return true;
     if (!index_sized(&x, n, tmp)) return false;
+    uint64_t ahead[HASH_AHEAD];
     for (size_t i = 0; i < n; i++) {
-        uint64_t h = hash(t, i);
+        for (size_t k = 0; i % HASH_AHEAD == 0 && k < HASH_AHEAD && i + k < n; k++) {
+            ahead[k] = hash(t, i + k);
+            hash_prefetch(&x, ahead[k]);
+        }
+        uint64_t h = ahead[i % HASH_AHEAD];
         uint32_t slot = hash_first(&x, h), first;
         bool found = false;
         for (; !found && hash_next(&x, &slot, h, &first); slot++) found = same(t, first, i);

@@ -15,6 +15,16 @@ static void mark(uint8_t *seen, const uint32_t *map, uint32_t i, size_t n)
     if (i < n) seen[map ? map[i] : i] = 1;
 }
 
+static void mark_all(uint8_t *seen, const uint32_t *map, const uint32_t *v, size_t k, size_t n)
+{
+    if (map) {
+        for (size_t i = 0; i < k; i++) mark(seen, map, v[i], n);
+        return;
+    }
+    for (size_t i = 0; i < k; i++)
+        if (LIKELY(v[i] < n)) seen[v[i]] = 1;
+}
+
 static void mark_string(marks *k, uint32_t i)
 {
     mark(k->r->strings, k->by ? k->by->strings : NULL, i, k->d->strings.n);
@@ -23,7 +33,7 @@ static void mark_string(marks *k, uint32_t i)
 static void mark_attributes(marks *k, const uint32_t *v, size_t n)
 {
     const uint32_t *map = k->by ? k->by->attributes : NULL;
-    for (size_t i = 0; i < n; i++) mark(k->r->attributes, map, v[i], k->d->attributes.n);
+    mark_all(k->r->attributes, map, v, n, k->d->attributes.n);
 }
 
 static void mark_value(marks *k, const any *v)
@@ -59,9 +69,8 @@ static void mark_profile(marks *k, const model *m, const profile *p)
     mark_string(k, p->period_type.type), mark_string(k, p->period_type.unit);
     mark_attributes(k, pool_at(&d->attr_refs, p->attrs.at), p->attrs.n);
     if (!p->n_samples) return;
-    for (size_t i = 0; i < p->n_samples; i++) mark(k->r->stacks, stacks, p->stack[i], n_stacks);
-    for (size_t i = 0; p->link && i < p->n_samples; i++)
-        mark(k->r->links, links, p->link[i], d->links.n);
+    mark_all(k->r->stacks, stacks, p->stack, p->n_samples, n_stacks);
+    if (p->link) mark_all(k->r->links, links, p->link, p->n_samples, d->links.n);
     /* The lists of one profile's samples lie together. */
     span first = spans_at(&p->attr_span, 0), last = spans_at(&p->attr_span, p->n_samples - 1);
     mark_attributes(k, pool_at(&m->sample_attrs, first.at), last.at + last.n - first.at);
@@ -75,8 +84,7 @@ static void mark_tables(marks *k)
     for (size_t i = 0; i < dict_n_stacks(d); i++) {
         if (!r->stacks[i]) continue;
         span s = dict_stack(d, (uint32_t)i);
-        for (uint32_t j = 0; j < s.n; j++)
-            mark(r->locations, by->locations, d->frames.v[s.at + j], d->locations.n);
+        mark_all(r->locations, by->locations, pool_at(&d->frames, s.at), s.n, d->locations.n);
     }
     for (size_t i = 0; i < d->locations.n; i++) {
         if (!r->locations[i]) continue;

@@ -10,8 +10,7 @@
 static void column_rule(checker *c, size_t pi, const uint32_t *v, size_t n, size_t bound,
                         const char *field)
 {
-    uint32_t max = 0;
-    for (size_t i = 0; i < n; i++) max = v[i] > max ? v[i] : max;
+    uint32_t max = u32_max(v, n);
     if (max == 0 || max < bound) return;
     for (size_t i = 0; i < n; i++)
         if (v[i] && v[i] >= bound && hit(c, RULE_P06))
@@ -184,8 +183,13 @@ static void identities(checker *c, const profile *p, size_t pi, arena *tmp)
         c->failed = true;
         return;
     }
+    uint64_t ahead[HASH_AHEAD];
     for (size_t i = 0; i < p->n_samples; i++) {
-        uint64_t h = identity_hash(&x, i);
+        for (size_t k = 0; i % HASH_AHEAD == 0 && k < HASH_AHEAD && i + k < p->n_samples; k++) {
+            ahead[k] = identity_hash(&x, i + k);
+            hash_prefetch(&ix, ahead[k]);
+        }
+        uint64_t h = ahead[i % HASH_AHEAD];
         uint32_t slot = hash_first(&ix, h), first = 0;
         bool found = false;
         for (; !found && hash_next(&ix, &slot, h, &first); slot++)

@@ -137,9 +137,7 @@ static void table_indices(checker *c, const dict *d)
 /* Location indices have no empty meaning: 0 needs an entry 0 too. */
 static void frame_indices(checker *c, const dict *d)
 {
-    uint32_t max = 0;
-    for (size_t i = 0; i < d->frames.n; i++) max = d->frames.v[i] > max ? d->frames.v[i] : max;
-    if (d->frames.n == 0 || max < d->locations.n) return;
+    if (d->frames.n == 0 || u32_max(d->frames.v, d->frames.n) < d->locations.n) return;
     for (size_t i = 0; i < dict_n_stacks(d); i++) {
         span s = dict_stack(d, (uint32_t)i);
         for (uint32_t k = 0; k < s.n; k++) {

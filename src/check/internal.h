@@ -136,6 +136,26 @@ static inline const uint32_t *pool_at(const u32s *pool, size_t at)
     return pool->v ? pool->v + at : NULL;
 }
 
+/* Largest of v[0..n), 0 for none: four at a time, which the compiler does not do by itself at -O2. */
+static inline uint32_t u32_max(const uint32_t *v, size_t n)
+{
+    uint32_t m[4] = {0};
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (size_t k = 0; k < 4; k++) m[k] = v[i + k] > m[k] ? v[i + k] : m[k];
+    for (; i < n; i++) m[0] = v[i] > m[0] ? v[i] : m[0];
+    m[0] = m[1] > m[0] ? m[1] : m[0];
+    m[2] = m[3] > m[2] ? m[3] : m[2];
+    return m[2] > m[0] ? m[2] : m[0];
+}
+
+enum { HASH_AHEAD = 16 }; /* hashes made before their slots are looked at: memory answers meanwhile */
+
+static inline void hash_prefetch(const hash_index *x, uint64_t h)
+{
+    __builtin_prefetch(&x->slot[hash_first(x, h)]);
+}
+
 /* ---- canonical entries: sameness by resolved value, recursively ---- */
 
 struct canon {

@@ -124,7 +124,6 @@ typedef struct perf_event {
     bool freq, sample_id_all, use_clockid;
     str name;                     /* as the file says; else made from type and config */
     uint64_t lost;                /* samples that the kernel dropped */
-    uint64_t first_id, n_ids;     /* of perf_data.ids */
     VEC(perf_row) rows;
 } perf_event;
 
@@ -210,6 +209,11 @@ typedef struct perf_switch_fields { /* of the raw data of sched:sched_switch */
     uint32_t prev_pid, prev_state, prev_state_size, next_pid; /* byte offsets */
 } perf_switch_fields;
 
+typedef struct perf_tracepoint {
+    uint64_t id; /* config of the event */
+    str system, name;
+} perf_tracepoint;
+
 typedef struct perf_chain { /* a call chain met before */
     const uint8_t *p;       /* its n addresses, markers included */
     uint64_t n, ip;
@@ -237,6 +241,7 @@ typedef struct perf_data {
     uint64_t features[PERF_N_FEATURES / 64];
     VEC(perf_event) events;
     VEC(perf_id) ids;
+    uint64_t n_ids_claimed; /* duplicates included */
     hash_index by_id;
     VEC(perf_build_id) build_ids;
     hash_index by_filename;
@@ -246,6 +251,8 @@ typedef struct perf_data {
     uint32_t clock_id;
     uint64_t clock_wall_ns, clock_ns;
     perf_switch_fields sched;
+    VEC(perf_tracepoint) tracepoints;
+    hash_index by_tracepoint;
 
     /* records */
     VEC(perf_entry) entries;
@@ -256,7 +263,7 @@ typedef struct perf_data {
     void *zstd; /* ZSTD_DCtx */
     uint64_t seen[REC_COUNT];
     uint64_t last_time;
-    bool sorted;
+    bool unsorted;
 
     /* replay */
     builder b;
@@ -350,7 +357,7 @@ NODISCARD bool perf_read_feature(perf_data *d, unsigned bit, const uint8_t *p, s
 NODISCARD bool perf_add_build_id(perf_data *d, uint16_t misc, const uint8_t *body, size_t n);
 const perf_build_id *perf_find_build_id(const perf_data *d, str filename);
 /* Formats of tracepoints: the fields of sched_switch, and names for events without one. */
-void perf_read_tracing(perf_data *d, const uint8_t *p, size_t n);
+NODISCARD bool perf_read_tracing(perf_data *d, const uint8_t *p, size_t n);
 /* Name of an event that the file does not name. */
 NODISCARD bool perf_name_event(perf_data *d, perf_event *v);
 const char *perf_feature_name(unsigned bit);
@@ -377,6 +384,8 @@ typedef struct perf_sample {
 #define NO_ID UINT64_MAX
 /* The event that a record belongs to: by its id, else the first.  NULL: no events at all. */
 perf_event *perf_event_of(const perf_data *d, const perf_record *r);
+/* Only the time of a sample; false: it has none. */
+bool perf_sample_time(const perf_data *d, const perf_record *r, uint64_t *time);
 NODISCARD bool perf_decode_sample(perf_data *d, const perf_record *r, perf_sample *out);
 /* Fields at the end of a kernel record that is no sample; what is absent stays 0 (id: NO_ID). */
 void perf_decode_trailer(const perf_data *d, const perf_record *r, perf_sample *out);

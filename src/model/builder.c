@@ -348,9 +348,8 @@ static bool copy_entity_refs(builder *b, resource *r)
 
 resource *builder_resource(builder *b, const resource *from)
 {
-    static resource lost; /* out of memory: callers may still write into it; never read */
     resource *r = vec_push(b->a, &b->m.resources);
-    if (!r) return fail(b), &lost;
+    if (!r) return fail(b), &b->lost_resource;
     if (from) {
         *r = *from;
         if (!builder_copy_keyvalues(b, &from->attrs, &r->attrs) || !copy_entity_refs(b, r) ||
@@ -364,10 +363,9 @@ resource *builder_resource(builder *b, const resource *from)
 
 scope *builder_scope(builder *b, const scope *from)
 {
-    static scope lost;
     if (!b->m.resources.n) builder_resource(b, NULL);
     scope *s = vec_push(b->a, &b->m.scopes);
-    if (!s || !b->m.resources.n) return fail(b), &lost;
+    if (!s || !b->m.resources.n) return fail(b), &b->lost_scope;
     if (from) {
         *s = *from;
         if (!builder_copy_keyvalues(b, &from->attrs, &s->attrs) || !copy_str(b, &s->name) ||
@@ -383,11 +381,10 @@ scope *builder_scope(builder *b, const scope *from)
 
 profile *builder_profile(builder *b)
 {
-    static profile lost;
     if (!b->m.scopes.n) builder_scope(b, NULL);
     uint64_t *first = vec_push(b->a, &b->first_sample);
     profile *p = first && b->m.scopes.n ? vec_push(b->a, &b->m.profiles) : NULL;
-    if (!p) return fail(b), &lost;
+    if (!p) return fail(b), &b->lost_profile;
     *first = b->stack.n;
     p->scope = (uint32_t)(b->m.scopes.n - 1);
     b->m.scopes.v[p->scope].n_profiles++;

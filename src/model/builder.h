@@ -27,6 +27,9 @@ typedef struct builder {
     hash_index strings, mappings, locations, functions, links, attributes, stacks;
     u32s stack, link, attr_off, value_off, time_off; /* columns of all samples */
     u64s first_sample;                               /* per profile */
+    resource lost_resource;                          /* out of memory: callers may still write */
+    scope lost_scope;
+    profile lost_profile;
 } builder;
 
 NODISCARD bool builder_init(builder *b, arena *a, uint64_t seed);

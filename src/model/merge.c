@@ -484,8 +484,8 @@ static bool join_profile(merger *x, const target *t, const source *sources)
     i64s values = {0};
     u64s times = {0};
     put_profile_head(x, t->first_of, t->first);
-    profile *q = &x->b.m.profiles.v[x->b.m.profiles.n - 1];
     if (x->b.failed) return false;
+    profile *q = &x->b.m.profiles.v[x->b.m.profiles.n - 1];
     for (uint32_t k = t->next; k; k = sources[k - 1].next) {
         const source *s = &sources[k - 1];
         if (s->p != t->first) {

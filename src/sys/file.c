@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -137,24 +138,25 @@ source *file_open(const char *path, err *e)
 
 /* ---- output ---- */
 
-/* 0666 less the umask, as any program's output; mkostemp alone would leave 0600. */
-static void usual_mode(int fd)
-{
-    mode_t mask = umask(0);
-    umask(mask);
-    (void)fchmod(fd, 0666 & ~mask);
-}
+/* open() and not mkostemp(): the kernel takes the umask off the mode by itself.  Reading the umask
+ * means changing it, for the whole process of whoever linked us. */
+static int open_new(const char *name) { return open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }
 
 static bool create_temporary(file_out *out, err *e)
 {
-    if (asprintf(&out->name, "%s.XXXXXX", out->path) < 0) {
-        out->name = NULL;
-        return err_set(e, ERR_LIMIT, "out of memory");
+    for (int tries = 0; tries < 100; tries++) {
+        uint32_t random = 0;
+        if (getrandom(&random, sizeof random, GRND_NONBLOCK) < 0) random = (uint32_t)getpid() + (uint32_t)tries;
+        free(out->name);
+        if (asprintf(&out->name, "%s.%08x.tmp", out->path, random) < 0) {
+            out->name = NULL;
+            return err_set(e, ERR_LIMIT, "out of memory");
+        }
+        out->fd = open_new(out->name);
+        if (out->fd >= 0 || errno != EEXIST) break;
     }
-    out->fd = mkostemp(out->name, O_CLOEXEC);
     if (out->fd < 0) return err_sys(e, errno, "cannot create");
     out->temporary = true;
-    usual_mode(out->fd);
     return true;
 }
 

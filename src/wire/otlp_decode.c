@@ -241,7 +241,7 @@ static void place_columns(model *m, const uint32_t *stack)
 {
     for (size_t i = 0; i < m->profiles.n; i++) {
         m->profiles.v[i].stack = stack;
-        stack += m->profiles.v[i].n_samples;
+        if (stack) stack += m->profiles.v[i].n_samples;
     }
 }
 
@@ -343,7 +343,11 @@ static bool decode_columns(const void *p, size_t n, layout l, const otlp_decode_
                  .dictionary = vector ? hot_dictionary_avx512 : hot_dictionary_portable,
                  .ledger = o->ledger};
     reserve(&x.h, n);
-    if (!vec_push(a, &out->dict.stacks)) x.h.limit = true; /* the first offset, 0 */
+    /* The first offset, 0; and pools that exist though nothing may go into them: the hot loops add
+     * to their pointers. */
+    x.h.limit = !vec_push(a, &out->dict.stacks) || !vec_reserve(a, &out->dict.frames, 1) ||
+                !vec_reserve(a, &out->dict.attr_refs, 1) || !vec_reserve(a, &out->values, 1) ||
+                !vec_reserve(a, &out->times, 1) || !vec_reserve(a, &out->sample_attrs, 1);
     if (x.h.limit || !decode_message(&x, pb_open(p, n, NULL))) goto failed;
     place_columns(out, x.h.stack.v);
     out->n_unknown = x.h.n_unknown;

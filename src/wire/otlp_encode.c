@@ -203,7 +203,7 @@ static bool put_keyvalues(encoder *x, unsigned number, const keyvalue *v, size_t
     while (n-- > 0) {
         size_t end = (size_t)(x->end - x->w);
         uint32_t index;
-        bool ref = v[n].key.n && ref_of(x, v[n].key, &index);
+        bool ref = v[n].key.n && ref_of(x, v[n].key, &index) && index; /* 0 says "not set" */
         if (!room(x, v[n].key.n + (size_t)FIELD + HEAD)) return false;
         if (ref) x->w = put_uint(x->w, 3, index);
         if (!put_value(x, &v[n].value) || !room(x, v[n].key.n + (size_t)HEAD + HEAD)) return false;

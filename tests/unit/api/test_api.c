@@ -575,6 +575,9 @@ static void test_newer_structs(void **state)
     snprintf(want, sizeof want, "kiln_read_options asks for what libkiln %s does not know",
              kiln_version());
     assert_error(&e, KILN_UNSUPPORTED, want);
+    o = (new_options){.o = {.size = sizeof o, .reserved = {true}}};
+    assert_null(kiln_read(b.p, b.n, &o.o, &e));
+    assert_error(&e, KILN_UNSUPPORTED, want);
 
     struct {
         kiln_sample s;
