@@ -147,9 +147,14 @@ typedef struct jentry {
     uint32_t memo; /* what it was resolved to, + 1 */
 } jentry;
 
+/* What the constants of a pool are resolved to.  The first use decides; a recording that asks for the
+ * same ones as something else gets nothing. */
+typedef enum juse { USE_NONE, USE_TEXT, USE_CLASS, USE_METHOD, USE_FRAME, USE_STACK, USE_THREAD, USE_STATE } juse;
+
 struct jpool {
     VEC(jentry) entries;
     hash_index by_key;
+    juse use;
 };
 
 /* ---- kinds of events ---- */
@@ -222,6 +227,15 @@ typedef struct jclock {
     uint64_t ticks_per_s;
 } jclock;
 
+typedef struct jclass {
+    str name;      /* java.lang.String */
+    uint32_t attr; /* 0: not made yet */
+} jclass;
+
+typedef struct jthread {
+    uint32_t attrs[3], n;
+} jthread;
+
 typedef struct jframe_memo { /* a frame met before */
     uint64_t method, type;
     int32_t line;
@@ -247,8 +261,9 @@ typedef struct jfr {
     jmeta meta;
     jframe_memo *frames;
     u32s locations;   /* scratch of a stack */
-    VEC(str) texts;   /* resolved texts */
-    VEC(jplan *) plans;
+    VEC(str) texts;   /* resolved texts, classes, threads: memos are positions */
+    VEC(jclass) classes;
+    VEC(jthread) threads;
     uint64_t n_frames; /* whose bytecode index was left behind */
 
     /* the recording */
@@ -277,15 +292,12 @@ void jfr_run(const jfr *r, const jplan *p, jcur *c, uint64_t slots[JFR_SLOTS]);
 
 /* jfr_pool.c */
 NODISCARD bool jfr_checkpoint(jfr *r, jcur c);
-jentry *jfr_constant(const jtype *t, uint64_t key); /* NULL: not in this chunk */
+jentry *jfr_constant(const jtype *t, uint64_t key, juse use); /* NULL: not in this chunk */
 jcur jfr_at(const jfr *r, uint32_t at);             /* from there to the end of the chunk */
 str jfr_text(jfr *r, const jtype *t, uint64_t key); /* of Symbol, String, ...; "" if there is none */
 str jfr_slot_text(jfr *r, const jplan *p, unsigned slot, const uint64_t *slots);
 
 /* jfr_frames.c: constants as entries of the model. */
-typedef struct jthread {
-    uint32_t attrs[3], n;
-} jthread;
 bool jfr_stack(jfr *r, const jtype *t, uint64_t key, uint32_t *stack, bool *truncated); /* false: unresolved */
 jthread jfr_thread(jfr *r, const jtype *t, uint64_t key);
 uint32_t jfr_class_attr(jfr *r, const jtype *t, uint64_t key); /* 0: none */

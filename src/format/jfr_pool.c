@@ -1,14 +1,17 @@
 /* Constants: an index of where each one's bytes are, and texts. */
 #include "format/jfr_internal.h"
 
+#include "base/utf8.h"
 #include "base/ban.h"
 
 static uint64_t key_hash(uint64_t key) { return hash_mix(0, key); }
 
-jentry *jfr_constant(const jtype *t, uint64_t key)
+jentry *jfr_constant(const jtype *t, uint64_t key, juse use)
 {
-    const jpool *p = t ? t->pool : NULL;
+    jpool *p = t ? t->pool : NULL;
     if (!p || !p->entries.n) return NULL;
+    if (!p->use) p->use = use;
+    if (p->use != use) return NULL;
     uint64_t h = key_hash(key);
     uint32_t i = hash_first(&p->by_key, h);
     for (uint32_t at; hash_next(&p->by_key, &i, h, &at); i++)
@@ -112,13 +115,13 @@ static str constant_text(jfr *r, const jtype *t, uint32_t at, unsigned nesting)
 
 static str text_of(jfr *r, const jtype *t, uint64_t key, unsigned nesting)
 {
-    jentry *x = jfr_constant(t, key);
-    if (!x || nesting > 4) return (str){0};
+    jentry *x = nesting > 4 ? NULL : jfr_constant(t, key, USE_TEXT);
+    if (!x) return (str){0};
     if (x->memo) return r->texts.v[x->memo - 1];
     str s = constant_text(r, t, x->at, nesting);
     if (s.n > JFR_MAX_SYMBOL) {
-        jfr_lose(r, LOSS_TRUNCATED, 1, "a text longer than 64 KiB", (str){s.p, 32});
-        s = (str){0};
+        s.n = utf8_valid(s.p, JFR_MAX_SYMBOL);
+        jfr_lose(r, LOSS_TRUNCATED, 1, "a text longer than 64 KiB", (str){s.p, s.n < 32 ? s.n : 32});
     }
     str *slot = vec_push(&r->chunk_a, &r->texts);
     if (!slot) {
