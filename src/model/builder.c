@@ -26,9 +26,7 @@ uint64_t builder_hash_any(const any *v, uint64_t h)
             h = builder_hash_any(&v->kvlist[i].value, h);
         }
         return h;
-    case ANY_DOUBLE:
-        memcpy(&bits, &v->d, sizeof bits);
-        return hash_mix(h, bits);
+    case ANY_DOUBLE: memcpy(&bits, &v->d, sizeof bits); return hash_mix(h, bits);
     case ANY_EMPTY: return h;
     case ANY_BOOL:
     case ANY_INT:
@@ -153,8 +151,8 @@ uint32_t builder_mapping(builder *b, const mapping *m, const uint32_t *attrs, si
     if (!m->memory_start && !m->memory_limit && !m->file_offset && !m->filename && !n_attrs)
         return 0;
     if (!hash_index_room(&b->mappings, b->a)) return fail(b), 0;
-    uint64_t h = hash_mix(hash_mix(hash_mix(b->seed, m->memory_start), m->memory_limit),
-                          m->file_offset);
+    uint64_t h =
+        hash_mix(hash_mix(hash_mix(b->seed, m->memory_start), m->memory_limit), m->file_offset);
     h = hash_u32s(attrs, n_attrs, hash_mix(h, m->filename));
     uint32_t i = hash_first(&b->mappings, h);
     for (uint32_t at; hash_next(&b->mappings, &i, h, &at); i++) {

@@ -45,8 +45,7 @@ void ledger_merge(ledger *to, const ledger *from)
 {
     for (size_t i = 0; from && i < from->n; i++) {
         const loss *x = &from->v[i];
-        ledger_add_n(to, x->stage, x->concept, x->carried_as, x->count, x->path,
-                     str_of(x->value));
+        ledger_add_n(to, x->stage, x->concept, x->carried_as, x->count, x->path, str_of(x->value));
     }
 }
 

@@ -29,6 +29,38 @@
     X(TIMESTAMP, "timestamp", "time of an observation")                                            \
     X(VALUE_SATURATED, "value_saturated", "a sum did not fit 64 bits")                             \
     X(MIXED_SHAPE, "mixed_shape", "samples of different shapes were joined")                       \
+    X(RESOURCE, "resource", "resource, scope or schema of a profile")                              \
+    X(PROFILE_ID, "profile_id", "identity of a profile")                                           \
+    X(ORIGINAL_PAYLOAD, "original_payload", "bytes of the source file")                            \
+    X(PERIOD, "period", "distance between two samples")                                            \
+    X(TEXT, "text", "bytes that are no UTF-8 became U+FFFD")                                       \
+    X(ATTRIBUTE, "attribute", "an attribute that the target has no place for")                     \
+    X(LINK, "link", "trace and span of a sample")                                                  \
+    X(MAPPING, "mapping", "binary and address of a frame")                                         \
+    X(ROUNDED, "rounded", "a number was rounded to an integer of its unit")                        \
+    X(NESTING, "nesting", "intervals that overlap without one holding the other")                  \
+    X(EVENT, "event", "an event that is neither an interval nor a sample")                         \
+    X(EVENT_DETAIL, "event_detail", "arguments and other details of an event")                     \
+    X(METADATA, "metadata", "facts about the recording")                                           \
+    X(LINE_TICKS, "line_ticks", "how often each line of a function was hit")                       \
+    X(STACK_DEPTH, "stack_depth", "frames of a stack that is too deep")                            \
+    X(PROFILE_REFUSED, "profile_refused", "a broken profile beside whole ones")                    \
+    X(VALUE_TYPE, "value_type", "a sample type, its name or its unit")                             \
+    X(ATTRIBUTE_TYPE, "attribute_type", "an attribute that is no text became text")                \
+    X(SOURCE_LINE, "source_line", "source file, line or column of a frame")                        \
+    X(SYSTEM_NAME, "system_name", "mangled name of a function")                                    \
+    X(INLINED, "inlined", "which calls were inlined")                                              \
+    X(NAME, "name", "characters that the target cannot hold in a name")                            \
+    X(OBSERVATIONS, "observations", "several values of a sample became their sum")                 \
+    X(VALUE_SCALE, "value_scale", "values were multiplied to become integers")                     \
+    X(TEXT_LINE, "text_line", "a line of text that is no sample")                                  \
+    X(ATTRIBUTE_SET, "attribute_set", "boundary or dropped count of an attribute set")             \
+    X(SAMPLE_SHAPE, "sample_shape", "values and timestamps of a sample in another shape")          \
+    X(VALUE, "value", "a value that the target cannot hold")                                       \
+    X(CLOCK, "clock", "clock of an event")                                                         \
+    X(EVENT_DURATION, "event_duration", "duration of an event")                                    \
+    X(COUNT_SUM, "count_sum", "how count, sum and value made the size of an event")                \
+    X(EVENT_ORDER, "event_order", "order of events of different types")                            \
     X(INDEX_REPAIRED, "index_repaired", "an index outside its table was cleared")                  \
     X(TRUNCATED, "truncated", "input ended early")
 

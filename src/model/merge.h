@@ -9,10 +9,10 @@
 #include "model/model.h"
 
 typedef struct merge_opts {
-    bool join;         /* profiles of equal resource, scope, types and period become one, and samples
+    bool join;      /* profiles of equal resource, scope, types and period become one, and samples
                           of equal {stack, set of attributes, link} become one sample; otherwise
                           profiles stay apart and samples as they are */
-    bool canonical;    /* order for compression: stacks sorted from the root, samples by stack,
+    bool canonical; /* order for compression: stacks sorted from the root, samples by stack,
                           strings, locations and functions by first use */
     bool copy_strings; /* the result does not point into the inputs */
     ledger *ledger;    /* saturated sums, joined shapes; may be NULL */

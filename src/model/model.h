@@ -124,10 +124,10 @@ typedef struct dict {
     VEC(function) functions;
     VEC(link_ids) links;
     VEC(attribute) attributes;
-    VEC(line) lines;  /* pool of locations */
-    u32s attr_refs;   /* pool: attribute indices of mappings, locations and profiles */
-    u32s stacks;      /* offsets into frames; n_stacks + 1 of them */
-    u32s frames;      /* pool: location indices, leaf first */
+    VEC(line) lines; /* pool of locations */
+    u32s attr_refs;  /* pool: attribute indices of mappings, locations and profiles */
+    u32s stacks;     /* offsets into frames; n_stacks + 1 of them */
+    u32s frames;     /* pool: location indices, leaf first */
 } dict;
 
 static inline size_t dict_n_stacks(const dict *d) { return d->stacks.n ? d->stacks.n - 1 : 0; }
@@ -149,7 +149,8 @@ typedef struct profile {
     uint64_t time_unix_nano, duration_nano;
     uint8_t profile_id[16]; /* all zero = not set */
     uint32_t dropped_attributes_count;
-    uint32_t scope; /* index of its scope */
+    uint32_t scope;       /* index of its scope */
+    bool has_sample_type; /* a source without types: written as a message that says nothing */
     str original_payload_format, original_payload;
     span attrs; /* in dict.attr_refs */
 
