@@ -5,11 +5,11 @@
 #include <stdarg.h>
 
 typedef struct buf {
-    char *p;      /* n bytes written; not terminated */
+    char *p;       /* n bytes written; not terminated */
     size_t n, cap; /* cap counts from p */
-    size_t head;  /* bytes of the allocation before p: a backward writer leaves them */
-    size_t limit; /* most bytes it may hold; 0 = no limit */
-    bool failed;  /* a write did not fit or memory ran out: what follows is dropped */
+    size_t head;   /* bytes of the allocation before p: a backward writer leaves them */
+    size_t limit;  /* most bytes it may hold; 0 = no limit */
+    bool failed;   /* a write did not fit or memory ran out: what follows is dropped */
 } buf;
 
 bool buf_reserve(buf *b, size_t more); /* false sets `failed` */

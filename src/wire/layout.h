@@ -17,8 +17,8 @@ typedef enum layout {
     LAYOUT_CURRENT = LAYOUT_1_10
 } layout;
 
-const char *layout_name(layout l);  /* "1.9"; "unknown" */
-layout layout_from_name(str name);  /* "1.9", "v1.9", "1.11" (= 1.10), "current"; else UNKNOWN */
+const char *layout_name(layout l); /* "1.9"; "unknown" */
+layout layout_from_name(str name); /* "1.9", "v1.9", "1.11" (= 1.10), "current"; else UNKNOWN */
 
 /* ---- which one is it?  seed-formats.md section 4.2 ---- */
 

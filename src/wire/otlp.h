@@ -10,16 +10,16 @@ typedef enum simd_mode { SIMD_AUTO, SIMD_OFF } simd_mode;
 
 /* Named limits; 0 in the options means the default. */
 enum {
-    OTLP_MAX_DEPTH = 64,           /* nesting of AnyValue */
-    OTLP_MAX_BYTES = 2147483647,   /* of one message, as protobuf itself */
+    OTLP_MAX_DEPTH = 64,         /* nesting of AnyValue */
+    OTLP_MAX_BYTES = 2147483647, /* of one message, as protobuf itself */
 };
 
 typedef struct otlp_decode_opts {
-    layout layout;            /* LAYOUT_UNKNOWN: find out */
-    bool lenient;             /* keep indices outside their tables and strrefs: model.checked = false */
+    layout layout; /* LAYOUT_UNKNOWN: find out */
+    bool lenient;  /* keep indices outside their tables and strrefs: model.checked = false */
     simd_mode simd;
-    ledger *ledger;           /* what could not be carried; may be NULL */
-    layout_verdict *verdict;  /* filled when not NULL */
+    ledger *ledger;          /* what could not be carried; may be NULL */
+    layout_verdict *verdict; /* filled when not NULL */
 } otlp_decode_opts;
 
 /* Decodes one ProfilesData or ExportProfilesServiceRequest.  Strings stay views into p.  `o` may be
@@ -31,8 +31,8 @@ NODISCARD bool otlp_decode(const void *p, size_t n, const otlp_decode_opts *o, a
                            err *e);
 
 typedef struct otlp_encode_opts {
-    layout layout;     /* LAYOUT_UNKNOWN or LAYOUT_CURRENT, or LAYOUT_1_9 */
-    bool string_refs;  /* write key_strindex and string_value_strindex where the string table has
+    layout layout;    /* LAYOUT_UNKNOWN or LAYOUT_CURRENT, or LAYOUT_1_9 */
+    bool string_refs; /* write key_strindex and string_value_strindex where the string table has
                           the text (not in v1.9, which has no such fields: ledger) */
     simd_mode simd;
     ledger *ledger;

@@ -19,7 +19,8 @@ static void *carve(uint8_t **at, size_t bytes)
     return p;
 }
 
-#define CARVE(vec, count) ((vec)->cap = (count), (vec)->v = carve(&at, (vec)->cap * sizeof *(vec)->v))
+#define CARVE(vec, count)                                                                          \
+    ((vec)->cap = (count), (vec)->v = carve(&at, (vec)->cap * sizeof *(vec)->v))
 
 /* A guess that cannot be had is no failure: growing will say so if it is needed. */
 static void reserve(hot *h, size_t n)
@@ -73,9 +74,9 @@ typedef struct decoder {
     hot_samples_fn *samples;
     hot_dictionary_fn *dictionary;
     ledger *ledger;
-    u32s comments;      /* v1.8: string indices, with ... */
-    u32s comment_owner; /* ... the profile each belongs to */
-    u32s temporality;   /* v1.8: per profile, 0 = unspecified */
+    u32s comments;                /* v1.8: string indices, with ... */
+    u32s comment_owner;           /* ... the profile each belongs to */
+    u32s temporality;             /* v1.8: per profile, 0 = unspecified */
     uint64_t profile_temporality; /* of the profile being read */
 } decoder;
 
@@ -378,8 +379,8 @@ bool otlp_decode(const void *p, size_t n, const otlp_decode_opts *o, arena *a, m
     *out = (model){0};
     if (!n) p = ""; /* NULL has no end to compare with */
     if (n > OTLP_MAX_BYTES)
-        return err_set(e, ERR_LIMIT, "a message of %zu bytes is larger than protobuf allows (%d)", n,
-                       OTLP_MAX_BYTES);
+        return err_set(e, ERR_LIMIT, "a message of %zu bytes is larger than protobuf allows (%d)",
+                       n, OTLP_MAX_BYTES);
     layout l = o->layout;
     layout_verdict found = {.layout = l, .confidence = LAYOUT_FORCED};
     if (l == LAYOUT_UNKNOWN) {

@@ -372,8 +372,8 @@ static uint8_t *put_value_type(uint8_t *w, unsigned number, value_type t)
 static bool put_profile(encoder *x, const profile *p)
 {
     size_t end = (size_t)(x->end - x->w);
-    if (!room(x, (size_t)p->attrs.n * 5 + p->original_payload.n + p->original_payload_format.n + 16 +
-                     6 * FIELD + 5 * HEAD + 4 * FIELD))
+    if (!room(x, (size_t)p->attrs.n * 5 + p->original_payload.n + p->original_payload_format.n +
+                     16 + 6 * FIELD + 5 * HEAD + 4 * FIELD))
         return false;
     uint8_t *w = put_refs(x->w, 11, refs_at(&x->m->dict.attr_refs, p->attrs), p->attrs.n);
     if (p->original_payload.n) w = put_bytes(w, 10, p->original_payload.p, p->original_payload.n);
@@ -393,7 +393,9 @@ static bool put_profile(encoder *x, const profile *p)
     if (!(x->layout == LAYOUT_1_9 ? put_samples(x, p, false) : put_samples(x, p, true)) ||
         !room(x, 2 * FIELD + 2 * HEAD))
         return false;
-    x->w = put_head(put_value_type(x->w, 1, p->sample_type), 2, x->end - end);
+    w = put_value_type(x->w, 1, p->sample_type);
+    if (w == x->w && p->has_sample_type) w = put_head(w, 1, w);
+    x->w = put_head(w, 2, x->end - end);
     return true;
 }
 

@@ -15,16 +15,18 @@
 enum { HOT_MARGIN = 96, HOT_SLACK = 64 /* entries a vector store may write past a pool's end */ };
 
 typedef struct hot {
-    const uint8_t *safe; /* the last byte of the input that has HOT_MARGIN behind it, or its begin */
+    const uint8_t
+        *safe; /* the last byte of the input that has HOT_MARGIN behind it, or its begin */
     arena *a;
     model *m;
     layout layout;
     bool limit; /* failed for lack of memory rather than because of the bytes */
 
     /* Largest index met, per table. */
-    uint32_t max_string, max_mapping, max_location, max_function, max_link, max_attribute, max_stack;
+    uint32_t max_string, max_mapping, max_location, max_function, max_link, max_attribute,
+        max_stack;
     uint64_t n_unknown;
-    bool refs; /* string_value_strindex or key_strindex occurred */
+    bool refs;    /* string_value_strindex or key_strindex occurred */
     bool lenient; /* keep what breaks a rule but not the wire */
 
     u32s stack; /* column of all samples of the message */
@@ -51,7 +53,7 @@ hot_dictionary_fn hot_dictionary_portable, hot_dictionary_avx512;
 
 /* Packed varints [p, q) to the low 32 bits each; the count, or -1 when the last one is cut off or
  * one is overlong.  *max becomes the largest.  to[] has room for q - p entries and HOT_SLACK more; at
- * least HOT_MARGIN bytes after q are readable.  Both give the same answer: fuzz/fuzz_packed.c. */
+ * least HOT_MARGIN bytes after q are readable.  Both give the same answer: fuzz/packed.c. */
 typedef ptrdiff_t packed_u32_fn(const uint8_t *p, const uint8_t *q, uint32_t *to, uint32_t *max);
 packed_u32_fn packed_u32_portable, packed_u32_avx512;
 

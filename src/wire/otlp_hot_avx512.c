@@ -92,11 +92,11 @@ ALWAYS_INLINE ptrdiff_t packed_few(const uint8_t *p, const uint8_t *q, uint32_t 
     if (UNLIKELY(n > 4 || (more & more >> 1 & more >> 2 & more >> 3 & inside) ||
                  (more & inside & ~(inside >> 1))))
         return -1;
-    __m128i starts = _mm_maskz_compress_epi8((__mmask16)((ends << 1 | 1) & inside),
-                                             _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
-                                                           13, 14, 15));
-    __m128i at = _mm_shuffle_epi8(starts, _mm_setr_epi8(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3,
-                                                        3));
+    __m128i starts = _mm_maskz_compress_epi8(
+        (__mmask16)((ends << 1 | 1) & inside),
+        _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    __m128i at =
+        _mm_shuffle_epi8(starts, _mm_setr_epi8(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3));
     at = _mm_add_epi8(at, _mm_set1_epi32(0x03020100));
     __m128i b = _mm_permutexvar_epi8(at, x);
     __m128i t = _mm_andnot_si128(b, _mm_set1_epi32((int)0x80808080));
@@ -149,17 +149,17 @@ uint8_t *packed_put_avx512(uint8_t *w, const uint32_t *v, size_t n)
         __mmask16 two = _mm512_cmpge_epu32_mask(x, _mm512_set1_epi32(1 << 7)),
                   three = _mm512_cmpge_epu32_mask(x, _mm512_set1_epi32(1 << 14)),
                   four = _mm512_cmpge_epu32_mask(x, _mm512_set1_epi32(1 << 21));
-        __m512i y = _mm512_or_si512(
-            _mm512_or_si512(_mm512_and_si512(x, group_0),
-                            _mm512_and_si512(_mm512_slli_epi32(x, 1), group_1)),
-            _mm512_or_si512(_mm512_and_si512(_mm512_slli_epi32(x, 2), group_2),
-                            _mm512_and_si512(_mm512_slli_epi32(x, 3), group_3)));
+        __m512i y =
+            _mm512_or_si512(_mm512_or_si512(_mm512_and_si512(x, group_0),
+                                            _mm512_and_si512(_mm512_slli_epi32(x, 1), group_1)),
+                            _mm512_or_si512(_mm512_and_si512(_mm512_slli_epi32(x, 2), group_2),
+                                            _mm512_and_si512(_mm512_slli_epi32(x, 3), group_3)));
         __m512i more = _mm512_or_si512(_mm512_maskz_set1_epi32(two, 0x80),
                                        _mm512_or_si512(_mm512_maskz_set1_epi32(three, 0x8000),
                                                        _mm512_maskz_set1_epi32(four, 0x800000)));
         /* A byte is used when it is the first of its lane or the one before it continues. */
-        __m512i used = _mm512_or_si512(_mm512_maskz_set1_epi32(lanes, 0x80),
-                                       _mm512_slli_epi32(more, 8));
+        __m512i used =
+            _mm512_or_si512(_mm512_maskz_set1_epi32(lanes, 0x80), _mm512_slli_epi32(more, 8));
         uint64_t keep = _mm512_movepi8_mask(used);
         unsigned bytes_n = (unsigned)__builtin_popcountll(keep);
         uint64_t store = bytes_n == 64 ? ~(uint64_t)0 : ((uint64_t)1 << bytes_n) - 1;

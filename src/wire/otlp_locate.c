@@ -11,8 +11,8 @@
 typedef struct locator {
     size_t table[TABLE_COUNT]; /* entries seen so far, or (ranges) in all */
     size_t seen[TABLE_COUNT];  /* ranges: entries passed, for the path */
-    bool strict; /* UTF-8 and the length of ids count */
-    bool ranges; /* this is the second walk: indices count too */
+    bool strict;               /* UTF-8 and the length of ids count */
+    bool ranges;               /* this is the second walk: indices count too */
 } locator;
 
 static bool walk(locator *w, const message_desc *m, pb_cur c, unsigned depth);

@@ -107,8 +107,8 @@ bool pb_next(pb_cur *c, pb_field *f)
 
 static const char *wire_name(uint32_t wire)
 {
-    static const char *const names[] = {"a varint", "64-bit", "length-delimited", "?", "?",
-                                        "32-bit"};
+    static const char *const names[] = {"a varint", "64-bit", "length-delimited",
+                                        "?",        "?",      "32-bit"};
     return wire < ARRAY_LEN(names) ? names[wire] : "?";
 }
 

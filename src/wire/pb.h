@@ -36,7 +36,10 @@ static inline pb_cur pb_open(const void *p, size_t n, err *e)
 bool pb_next(pb_cur *c, pb_field *f);
 
 static inline bool pb_ok(const pb_cur *c) { return !c->bad; }
-static inline uint64_t pb_offset(const pb_cur *c, const uint8_t *at) { return (uint64_t)(at - c->base); }
+static inline uint64_t pb_offset(const pb_cur *c, const uint8_t *at)
+{
+    return (uint64_t)(at - c->base);
+}
 
 /* Records a failure at `at`; always false. */
 bool pb_fail(pb_cur *c, const uint8_t *at, const char *fmt, ...) PRINTF(3, 4);
@@ -47,7 +50,10 @@ static inline pb_cur pb_message(const pb_cur *c, const pb_field *f)
     return (pb_cur){.p = f->data, .end = f->data + f->value, .base = c->base, .e = c->e};
 }
 
-static inline str pb_bytes(const pb_field *f) { return (str){(const char *)f->data, (size_t)f->value}; }
+static inline str pb_bytes(const pb_field *f)
+{
+    return (str){(const char *)f->data, (size_t)f->value};
+}
 
 /* One varint at the cursor (inside a packed field); false on failure. */
 bool pb_varint(pb_cur *c, uint64_t *v);

@@ -2,6 +2,7 @@
 
 #include "base/ban.h"
 
+/* clang-format off */
 /* One line a field: number, type, flags, target of an index, table that it fills, name, message. */
 #define S(no, type, name) {no, FT_##type, 0, TABLE_NONE, TABLE_NONE, name, NULL}
 #define O(no, type, name) {no, FT_##type, FF_ONEOF, TABLE_NONE, TABLE_NONE, name, NULL}
@@ -16,6 +17,7 @@
 #define BIG(no, name, msg)                                                                         \
     {no, FT_MESSAGE, FF_REPEATED | FF_LARGE, TABLE_NONE, TABLE_NONE, name, &msg}
 #define STRINGS(no) {no, FT_STRING, FF_REPEATED, TABLE_NONE, TABLE_STRING, "string_table", NULL}
+/* clang-format on */
 
 #define MESSAGE(id, text, ...)                                                                     \
     static const field_desc id##_fields[] = {__VA_ARGS__};                                         \
@@ -114,11 +116,10 @@ MESSAGE(profile_v3, "Profile", R(1, "sample_type", value_type_v3), R(2, "sample"
         T(3, "mapping", mapping_v3, MAPPING), T(4, "location", location_v3, LOCATION),
         T(5, "function", function_v3, FUNCTION), STRINGS(6), IX(7, INT64, "drop_frames", STRING),
         IX(8, INT64, "keep_frames", STRING), S(9, INT64, "time_nanos"),
-        S(10, INT64, "duration_nanos"), M(11, "period_type", value_type_v3),
-        S(12, INT64, "period"), PX(13, INT64, "comment", STRING),
-        IX(14, INT64, "default_sample_type", STRING), P(15, INT64, "location_indices"),
-        T(16, "attribute_table", kv_v3, ATTRIBUTE), R(17, "attribute_units", unit_v3),
-        T(18, "link_table", link_v3, LINK));
+        S(10, INT64, "duration_nanos"), M(11, "period_type", value_type_v3), S(12, INT64, "period"),
+        PX(13, INT64, "comment", STRING), IX(14, INT64, "default_sample_type", STRING),
+        P(15, INT64, "location_indices"), T(16, "attribute_table", kv_v3, ATTRIBUTE),
+        R(17, "attribute_units", unit_v3), T(18, "link_table", link_v3, LINK));
 MESSAGE(container_v3, "ProfileContainer", ID(1, "profile_id"),
         S(2, FIXED64, "start_time_unix_nano"), S(3, FIXED64, "end_time_unix_nano"),
         R(4, "attributes", kv_v3), S(5, UINT32, "dropped_attributes_count"),
@@ -129,14 +130,19 @@ MESSAGE(container_v3, "ProfileContainer", ID(1, "profile_id"),
 
 #define PROFILE_V4_COMMON                                                                          \
     R(1, "sample_type", value_type_v4), R(2, "sample", sample_v4),                                 \
-        T(3, "mapping_table", mapping_v4, MAPPING), T(4, "location_table", location_v4, LOCATION), \
-        {5, FT_INT32, FF_REPEATED, TABLE_LOCATION, TABLE_LOCATION_INDEX, "location_indices",       \
-         NULL},                                                                                    \
-        T(6, "function_table", function_v4, FUNCTION),                                             \
-        T(7, "attribute_table", kv_v3, ATTRIBUTE), R(8, "attribute_units", unit_v4),               \
-        T(9, "link_table", link_v3, LINK), STRINGS(10), S(11, INT64, "time_nanos"),                \
-        S(12, INT64, "duration_nanos"), M(13, "period_type", value_type_v4),                       \
-        S(14, INT64, "period"), PX(15, INT32, "comment_strindices", STRING),                       \
+        T(3, "mapping_table", mapping_v4, MAPPING),                                                \
+        T(4, "location_table", location_v4, LOCATION), {5,                                         \
+                                                        FT_INT32,                                  \
+                                                        FF_REPEATED,                               \
+                                                        TABLE_LOCATION,                            \
+                                                        TABLE_LOCATION_INDEX,                      \
+                                                        "location_indices",                        \
+                                                        NULL},                                     \
+        T(6, "function_table", function_v4, FUNCTION), T(7, "attribute_table", kv_v3, ATTRIBUTE),  \
+        R(8, "attribute_units", unit_v4), T(9, "link_table", link_v3, LINK), STRINGS(10),          \
+        S(11, INT64, "time_nanos"), S(12, INT64, "duration_nanos"),                                \
+        M(13, "period_type", value_type_v4), S(14, INT64, "period"),                               \
+        PX(15, INT32, "comment_strindices", STRING),                                               \
         IX(16, INT32, "default_sample_type_strindex", STRING), ID(17, "profile_id")
 
 MESSAGE(profile_v4, "Profile", PROFILE_V4_COMMON, R(18, "attributes", kv_v3),
@@ -216,7 +222,10 @@ MESSAGE(profile_v10, "Profile", PROFILE_V9(sample_v10));
             BIG(2, "profiles", profile), S(3, STRING, "schema_url"));                              \
     MESSAGE(resource_profiles_##v, "ResourceProfiles", M(1, "resource", resource),                 \
             BIG(2, "scope_profiles", scope_profiles_##v), S(3, STRING, "schema_url"))
-#define DICT(dictionary) {2, FT_MESSAGE, FF_LARGE, 0, 0, "dictionary", &dictionary}
+#define DICT(dictionary)                                                                           \
+    {                                                                                              \
+        2, FT_MESSAGE, FF_LARGE, 0, 0, "dictionary", &dictionary                                   \
+    }
 
 ENVELOPE(v3, resource_v3, scope_v3, container_v3);
 ENVELOPE(v4, resource_v3, scope_v3, profile_v4);
@@ -244,8 +253,7 @@ MESSAGE(data_v10, "ProfilesData", BIG(1, "resource_profiles", resource_profiles_
 
 MESSAGE(partial_success, "ExportProfilesPartialSuccess", S(1, INT64, "rejected_profiles"),
         S(2, STRING, "error_message"));
-MESSAGE(export_response, "ExportProfilesServiceResponse",
-        M(1, "partial_success", partial_success));
+MESSAGE(export_response, "ExportProfilesServiceResponse", M(1, "partial_success", partial_success));
 
 const message_desc *schema_profiles_data(layout l)
 {

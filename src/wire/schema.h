@@ -67,8 +67,8 @@ const message_desc *schema_profiles_data(layout l);
 /* ExportProfilesServiceResponse: the same in all layouts. */
 const message_desc *schema_export_response(void);
 
-const field_desc *message_field(const message_desc *m, uint32_t number);   /* NULL: unknown */
-const field_desc *message_field_named(const message_desc *m, str name);    /* snake_case */
+const field_desc *message_field(const message_desc *m, uint32_t number);    /* NULL: unknown */
+const field_desc *message_field_named(const message_desc *m, str name);     /* snake_case */
 const field_desc *message_field_json(const message_desc *m, str json_name); /* lowerCamelCase */
 
 /* lowerCamelCase of a field name into out (terminated; long enough is 48); returns its length. */
