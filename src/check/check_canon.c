@@ -96,7 +96,7 @@ static bool same_value(const dict *d, const any *a, const any *b)
     if (a->kind != b->kind) return false;
     switch ((any_kind)a->kind) {
     case ANY_BYTES: return str_eq(any_str(a), any_str(b));
-    case ANY_DOUBLE: return memcmp(&a->d, &b->d, sizeof a->d) == 0;
+    case ANY_DOUBLE: /* by bits: NaN equals itself, -0 is not 0 */
     case ANY_BOOL:
     case ANY_INT: return a->i == b->i;
     case ANY_ARRAY:

@@ -231,8 +231,9 @@ static void emptiness(checker *c, const model *m)
     if (!m->resources.n && hit(c, RULE_P40))
         empty_list(c, "resource_profiles", "no resource profiles");
     if (!all && m->profiles.n && hit(c, RULE_P41))
-        no_samples(c, "", saw(c, "%zu profile%s and no sample in the whole message", m->profiles.n,
-                             m->profiles.n == 1 ? "" : "s"));
+        no_samples(c, "",
+                   saw(c, "%zu profile%s and no sample in the whole message", m->profiles.n,
+                       m->profiles.n == 1 ? "" : "s"));
     for (size_t r = 0; r < m->resources.n; r++) {
         const resource *x = &m->resources.v[r];
         uint64_t n = 0, n_profiles = 0;

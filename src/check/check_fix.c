@@ -163,27 +163,61 @@ static bool copy_envelope(fixer *x)
     return true;
 }
 
-static void *copy_bytes(arena *a, const void *p, size_t n, size_t size)
+/* n entries of which `room` more may follow; NULL at the budget. */
+static void *copy_array(arena *a, const void *p, size_t n, size_t room, size_t size)
 {
-    void *to = arena_array(a, n, size);
+    void *to = arena_array(a, n + room, size);
     return to && n ? memcpy(to, p, n * size) : to;
 }
 
-/* One entry of room more: entry 0. */
+enum { ENTRY_ROOM = 2 }; /* entry 0; for stacks one offset more */
+
 #define COPY_TABLE(x, vec)                                                                         \
-    ((x)->m->vec.n = 0, (x)->m->vec.cap = 0, (x)->m->vec.v = NULL,                                 \
-     vec_reserve((x)->a, &(x)->m->vec, (x)->in->vec.n + 2) &&                                      \
-         (memcpy((x)->m->vec.v, (x)->in->vec.n ? (x)->in->vec.v : (x)->m->vec.v,                   \
-                 (x)->in->vec.n * sizeof *(x)->m->vec.v),                                          \
-          (x)->m->vec.n = (x)->in->vec.n, true))
+    ((x)->m->vec.cap = (x)->in->vec.n + ENTRY_ROOM,                                                \
+     (x)->m->vec.v =                                                                               \
+         copy_array((x)->a, (x)->in->vec.v, (x)->in->vec.n, ENTRY_ROOM, sizeof *(x)->in->vec.v),   \
+     (x)->m->vec.v != NULL)
+
+/* Lists of their own for every entry: a reader may let equal lists share a place in the pool, and what
+ * follows writes in place. */
+static bool own_refs(fixer *x, u32s *to, span *s)
+{
+    uint32_t at_end = (uint32_t)to->n;
+    if (!vec_reserve(x->a, to, s->n)) return false;
+    if (s->n) memcpy(to->v + to->n, x->in->dict.attr_refs.v + s->at, s->n * sizeof *to->v);
+    to->n += s->n;
+    s->at = at_end;
+    return true;
+}
+
+static bool own_lists(fixer *x)
+{
+    dict *d = &x->m->dict;
+    u32s refs = {0};
+    d->lines.v = NULL, d->lines.n = d->lines.cap = 0;
+    for (size_t i = 0; i < d->mappings.n; i++)
+        if (!own_refs(x, &refs, &d->mappings.v[i].attrs)) return false;
+    for (size_t i = 0; i < d->locations.n; i++) {
+        span *s = &d->locations.v[i].lines;
+        if (!own_refs(x, &refs, &d->locations.v[i].attrs)) return false;
+        if (!vec_reserve(x->a, &d->lines, s->n)) return false;
+        if (s->n) memcpy(d->lines.v + d->lines.n, x->in->dict.lines.v + s->at, s->n * sizeof(line));
+        s->at = (uint32_t)d->lines.n;
+        d->lines.n += s->n;
+    }
+    for (size_t i = 0; i < x->m->profiles.n; i++)
+        if (!own_refs(x, &refs, &x->m->profiles.v[i].attrs)) return false;
+    d->attr_refs = refs;
+    return true;
+}
 
 static bool copy_columns(fixer *x)
 {
     for (size_t i = 0; i < x->m->profiles.n; i++) {
         profile *p = &x->m->profiles.v[i];
-        p->stack = copy_bytes(x->a, p->stack, p->n_samples, sizeof *p->stack);
+        p->stack = copy_array(x->a, p->stack, p->n_samples, 0, sizeof *p->stack);
         if (!p->stack) return false;
-        if (p->link && !(p->link = copy_bytes(x->a, p->link, p->n_samples, sizeof *p->link)))
+        if (p->link && !(p->link = copy_array(x->a, p->link, p->n_samples, 0, sizeof *p->link)))
             return false;
     }
     return true;
@@ -195,9 +229,9 @@ static bool copy_model(fixer *x)
     return COPY_TABLE(x, dict.strings) && COPY_TABLE(x, dict.mappings) &&
            COPY_TABLE(x, dict.locations) && COPY_TABLE(x, dict.functions) &&
            COPY_TABLE(x, dict.links) && COPY_TABLE(x, dict.attributes) &&
-           COPY_TABLE(x, dict.lines) && COPY_TABLE(x, dict.attr_refs) &&
            COPY_TABLE(x, dict.stacks) && COPY_TABLE(x, dict.frames) && COPY_TABLE(x, resources) &&
-           COPY_TABLE(x, scopes) && COPY_TABLE(x, profiles) && copy_columns(x) && copy_envelope(x);
+           COPY_TABLE(x, scopes) && COPY_TABLE(x, profiles) && copy_columns(x) && own_lists(x) &&
+           copy_envelope(x);
 }
 
 /* ---- lists of attributes ---- */

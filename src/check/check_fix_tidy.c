@@ -154,10 +154,10 @@ static void repack_span(const u32s *from, u32s *to, span *s)
 static bool repack(fixer *x)
 {
     dict *d = &x->m->dict, old = *d;
-    u32s refs = {0};
-    d->lines.v = NULL, d->lines.n = d->lines.cap = 0;
-    if (!vec_reserve(x->a, &refs, old.attr_refs.n) || !vec_reserve(x->a, &d->lines, old.lines.n))
-        return false;
+    u32s refs = {arena_array(x->a, old.attr_refs.n, sizeof *refs.v), 0, old.attr_refs.n};
+    d->lines.v = arena_array(x->a, old.lines.n, sizeof *d->lines.v);
+    d->lines.n = 0, d->lines.cap = old.lines.n;
+    if (!refs.v || !d->lines.v) return false;
     for (size_t i = 0; i < d->mappings.n; i++)
         repack_span(&old.attr_refs, &refs, &d->mappings.v[i].attrs);
     for (size_t i = 0; i < d->locations.n; i++) {

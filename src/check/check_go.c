@@ -79,8 +79,7 @@ bool go_next(go_cur *c, go_field *f, bool *bad)
     if (c->p == c->end || *bad) return false;
     *bad = true;
     if (!go_varint(c, &tag) || tag >> 3 == 0 || tag >> 3 > GO_MAX_NUMBER) return false;
-    f->number = (uint32_t)(tag >> 3);
-    f->wire = tag & 7;
+    *f = (go_field){.number = (uint32_t)(tag >> 3), .wire = tag & 7, .data = c->p};
     if (!(f->wire == 3 ? skip_group(c, f->number) : value(c, f))) return false;
     *bad = false;
     return true;

@@ -59,18 +59,24 @@ static bool parse(const message_desc *m, const char *path, arena *a, target *out
 
 /* ---- the walk ---- */
 
-/* 64 bits that know most indices are not wanted. */
+/* What is wanted of one field: the largest index, and 64 bits that know most others are not. */
+typedef struct filter {
+    uint64_t bits, last;
+} filter;
+
 static uint64_t bit(uint64_t index)
 {
     return index == NO_INDEX ? UINT64_MAX : 1ull << (index & 63);
 }
 
-static void wanted(const message_desc *m, const targets *t, size_t depth, uint64_t out[MAX_FIELDS])
+static void filters(const message_desc *m, const targets *t, size_t depth, filter out[MAX_FIELDS])
 {
     memset(out, 0, MAX_FIELDS * sizeof *out);
     for (size_t i = 0; i < t->n; i++) {
         const place *s = &t->v[i]->at[depth];
-        out[s->field - m->fields] |= bit(s->index);
+        filter *f = &out[s->field - m->fields];
+        f->bits |= bit(s->index);
+        if (s->index > f->last) f->last = s->index;
     }
 }
 
@@ -96,8 +102,8 @@ static void elements(const pb_cur *c, const pb_field *f, const field_desc *fd, c
 static bool walk(const message_desc *m, pb_cur c, const targets *t, size_t depth, progress *state,
                  arena *a)
 {
-    uint64_t want_bits[MAX_FIELDS];
-    wanted(m, t, depth, want_bits);
+    filter wanted[MAX_FIELDS];
+    filters(m, t, depth, wanted);
     for (pb_field f; pb_next(&c, &f);) {
         const field_desc *fd = message_field(m, f.number);
         if (!fd) continue;
@@ -105,7 +111,7 @@ static bool walk(const message_desc *m, pb_cur c, const targets *t, size_t depth
         bool packed = f.wire == 2 && field_packable(fd), list = fd->flags & FF_REPEATED;
         if (!packed && f.wire != field_wire_type(fd)) continue;
         uint64_t index = list && !packed ? state->seen[k]++ : NO_INDEX;
-        if (!(want_bits[k] & bit(index))) continue;
+        if (!(wanted[k].bits & bit(index)) || (list && !packed && index > wanted[k].last)) continue;
         target **inner = NULL;
         size_t n_inner = 0;
         for (size_t i = 0; i < t->n; i++) {
@@ -115,7 +121,7 @@ static bool walk(const message_desc *m, pb_cur c, const targets *t, size_t depth
             /* An element of a packed list has a byte of its own: elements() finds it. */
             if (!packed || s->index == NO_INDEX) t->v[i]->ex->offset = pb_offset(&c, f.at);
             if (depth + 1 >= t->v[i]->n || !fd->message) continue;
-            if (!inner && !(inner = arena_array(a, t->n, sizeof(target *)))) return false;
+            if (!inner && !(inner = arena_new(a, target *, t->n))) return false;
             inner[n_inner++] = t->v[i];
         }
         if (packed) elements(&c, &f, fd, t, depth, &state->seen[k]);
@@ -138,7 +144,7 @@ bool check_locate(checker *c, const void *p, size_t n)
     for (size_t r = 0; r < RULE_COUNT; r++) t.n += c->by[r].n;
     if (!t.n) return true;
     target *all = arena_new(&c->tmp, target, t.n);
-    t.v = arena_array(&c->tmp, t.n, sizeof *t.v);
+    t.v = arena_new(&c->tmp, target *, t.n);
     if (!all || !t.v) return !(c->failed = true);
     t.n = 0;
     for (size_t r = 0; r < RULE_COUNT; r++)

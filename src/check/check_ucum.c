@@ -55,6 +55,8 @@ static bool simple_unit(const char *p, size_t n)
     return false;
 }
 
+static bool one_of(char c, const char *set) { return c && strchr(set, c); }
+
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 typedef struct scan {
@@ -75,7 +77,7 @@ static bool symbol(scan *s)
     int depth = 0;
     for (; s->p < s->end; s->p++) {
         depth += (*s->p == '[') - (*s->p == ']');
-        if (depth == 0 && memchr("./(){", *s->p, 5)) break;
+        if (depth == 0 && one_of(*s->p, "./(){")) break;
     }
     const char *e = s->p;
     while (e > b && is_digit(e[-1])) e--;
@@ -88,7 +90,7 @@ static bool number(scan *s)
 {
     const char *b = s->p;
     while (s->p < s->end && is_digit(*s->p)) s->p++;
-    if (s->p < s->end && !memchr("./){", *s->p, 4)) { /* "10*6" begins with digits too */
+    if (s->p < s->end && !one_of(*s->p, "./){")) { /* "10*6" begins with digits too */
         s->p = b;
         return symbol(s);
     }

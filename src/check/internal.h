@@ -6,14 +6,15 @@
 
 /* ---- rules by number: the order of the table in check_rules.c ---- */
 
+/* clang-format off */
 #define CHECK_RULES(X)                                                                             \
-    X(P01)                                                                                         \
-    X(P02) X(P03) X(P04) X(P05) X(P06) X(P07) X(P08) X(P09) X(P10) X(P11) X(P12) X(P13) X(P20)     \
-        X(P21) X(P22) X(P23) X(P24) X(P25) X(P26) X(P27) X(P28) X(P29) X(P30) X(P31) X(P32) X(P33) \
-            X(P40) X(P41) X(P42) X(P43) X(P44) X(P45) X(P46) X(P47) X(P48) X(P49) X(P50) X(P51)    \
-                X(P52) X(P53) X(P54) X(P55) X(P56) X(P57) X(P60) X(P61) X(P62) X(P63) X(P64)       \
-                    X(P65) X(P66) X(P67) X(P68) X(P70) X(P71) X(P72) X(P73) X(P74) X(P75) X(P76)   \
-                        X(P77) X(P78) X(P79) X(P80) X(P81) X(P82) X(UNKNOWN) X(WIRE)
+    X(P01) X(P02) X(P03) X(P04) X(P05) X(P06) X(P07) X(P08) X(P09) X(P10) X(P11) X(P12) X(P13)     \
+    X(P20) X(P21) X(P22) X(P23) X(P24) X(P25) X(P26) X(P27) X(P28) X(P29) X(P30) X(P31) X(P32)     \
+    X(P33) X(P40) X(P41) X(P42) X(P43) X(P44) X(P45) X(P46) X(P47) X(P48) X(P49) X(P50) X(P51)     \
+    X(P52) X(P53) X(P54) X(P55) X(P56) X(P57) X(P60) X(P61) X(P62) X(P63) X(P64) X(P65) X(P66)     \
+    X(P67) X(P68) X(P70) X(P71) X(P72) X(P73) X(P74) X(P75) X(P76) X(P77) X(P78) X(P79) X(P80)     \
+    X(P81) X(P82) X(UNKNOWN) X(WIRE)
+/* clang-format on */
 
 typedef enum rule_no {
 #define X(id) RULE_##id,
@@ -149,7 +150,8 @@ static inline uint32_t u32_max(const uint32_t *v, size_t n)
     return m[2] > m[0] ? m[2] : m[0];
 }
 
-enum { HASH_AHEAD = 16 }; /* hashes made before their slots are looked at: memory answers meanwhile */
+/* Hashes made before their slots are looked at: memory answers meanwhile. */
+enum { HASH_AHEAD = 16 };
 
 static inline void hash_prefetch(const hash_index *x, uint64_t h)
 {
