@@ -49,7 +49,8 @@ static void print_facts(const model *m)
             observations += sample_observations(&s);
             total = add_saturating(total, sample_total(&s, NULL), NULL);
         }
-        printf("%.*s %.*s %zu %" PRIu64 " %" PRId64 "\n", STR_ARG(dict_str(&m->dict, p->sample_type.type)),
+        printf("%.*s %.*s %zu %" PRIu64 " %" PRId64 "\n",
+               STR_ARG(dict_str(&m->dict, p->sample_type.type)),
                STR_ARG(dict_str(&m->dict, p->sample_type.unit)), p->n_samples, observations, total);
     }
 }
@@ -57,9 +58,11 @@ static void print_facts(const model *m)
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
-    bool recode = !strcmp(mode, "recode"), canonical = !strcmp(mode, "canonical"), facts = !strcmp(mode, "facts");
+    bool recode = !strcmp(mode, "recode"), canonical = !strcmp(mode, "canonical"),
+         facts = !strcmp(mode, "facts");
     if (argc != (recode ? 6 : canonical ? 5 : facts ? 4 : 0)) {
-        fprintf(stderr, "usage: otlp_tool recode FROM TO IN OUT | canonical FROM IN OUT | facts FROM IN\n");
+        fprintf(stderr,
+                "usage: otlp_tool recode FROM TO IN OUT | canonical FROM IN OUT | facts FROM IN\n");
         return 2;
     }
     const char *in_path = argv[recode ? 4 : 3], *out_path = argv[argc - 1];
@@ -68,18 +71,22 @@ int main(int argc, char **argv)
     err e = {0};
     model m, tidy;
     if (!read_file(in_path, &in)) return 2;
-    if (!otlp_decode(in.p, in.n, &(otlp_decode_opts){.layout = layout_from_name(str_of(argv[2]))}, &a, &m, &e))
+    if (!otlp_decode(in.p, in.n, &(otlp_decode_opts){.layout = layout_from_name(str_of(argv[2]))},
+                     &a, &m, &e))
         return complain(&e);
     const model *from = &m;
     if (canonical) {
-        if (!model_merge(&from, 1, &(merge_opts){.canonical = true}, &a, &tidy, &e)) return complain(&e);
+        if (!model_merge(&from, 1, &(merge_opts){.canonical = true}, &a, &tidy, &e))
+            return complain(&e);
         from = &tidy;
     }
     if (facts) {
         print_facts(from);
     } else {
         bool refs = recode && !strcmp(argv[3], "refs");
-        otlp_encode_opts o = {.layout = recode && !refs ? layout_from_name(str_of(argv[3])) : LAYOUT_CURRENT, .string_refs = refs};
+        otlp_encode_opts o = {.layout = recode && !refs ? layout_from_name(str_of(argv[3]))
+                                                        : LAYOUT_CURRENT,
+                              .string_refs = refs};
         if (!otlp_encode(from, &o, &out, &e)) return complain(&e);
         if (!write_file(out_path, &out)) return 2;
     }

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-static const char *const types[] = {"int32", "int64",   "uint32", "uint64", "bool",   "enum",
+static const char *const types[] = {"int32",   "int64",  "uint32", "uint64", "bool",   "enum",
                                     "fixed64", "double", "string", "bytes",  "message"};
 
 enum { MAX_MESSAGES = 64 };
@@ -29,8 +29,8 @@ static void dump(const char *name, const message_desc *m)
     if (n_seen < MAX_MESSAGES) seen[n_seen++] = m;
     for (size_t i = 0; i < m->n_fields; i++) {
         const field_desc *f = &m->fields[i];
-        printf("%s %s %u %s %s %s %s\n", name, m->name, f->number, f->name, types[f->type], label(f),
-               f->message ? f->message->name : "-");
+        printf("%s %s %u %s %s %s %s\n", name, m->name, f->number, f->name, types[f->type],
+               label(f), f->message ? f->message->name : "-");
     }
     for (size_t i = 0; i < m->n_fields; i++)
         if (m->fields[i].message) dump(name, m->fields[i].message);

@@ -37,7 +37,8 @@ static buf encode(const model *m, layout l, bool refs, simd_mode simd)
 {
     buf out = {0};
     err e = {0};
-    if (!otlp_encode(m, &(otlp_encode_opts){.layout = l, .string_refs = refs, .simd = simd}, &out, &e))
+    if (!otlp_encode(m, &(otlp_encode_opts){.layout = l, .string_refs = refs, .simd = simd}, &out,
+                     &e))
         fail_here("encode: %s", e.msg);
     return out;
 }
@@ -77,7 +78,8 @@ static void check_json(const model *m, layout l)
     err e = {0};
     model x;
     char why[512];
-    if (!otlp_json_encode(m, &(otlp_encode_opts){.layout = l}, &text, &e)) fail_here("to JSON: %s", e.msg);
+    if (!otlp_json_encode(m, &(otlp_encode_opts){.layout = l}, &text, &e))
+        fail_here("to JSON: %s", e.msg);
     if (!otlp_json_decode(text.p, text.n, &(otlp_decode_opts){.layout = l}, &a, &x, &e))
         fail_here("from JSON: %s", err_text(&e, why, sizeof why));
     assert_equal_models(m, &x, "JSON");
@@ -91,16 +93,19 @@ static void check_canonical(const model *m)
     arena a = {0};
     err e = {0};
     model c;
-    if (!model_merge(&m, 1, &(merge_opts){.canonical = true}, &a, &c, &e)) fail_here("canonical: %s", e.msg);
+    if (!model_merge(&m, 1, &(merge_opts){.canonical = true}, &a, &c, &e))
+        fail_here("canonical: %s", e.msg);
     digest_rows x = digest_model(m, true), y = digest_model(&c, true);
-    if (x.n != y.n || (x.n && memcmp(x.v, y.v, x.n * sizeof *x.v) != 0)) fail_here("canonical changed a total");
+    if (x.n != y.n || (x.n && memcmp(x.v, y.v, x.n * sizeof *x.v) != 0))
+        fail_here("canonical changed a total");
     free(x.v);
     free(y.v);
     check_layout(&c, LAYOUT_CURRENT, false);
     arena_free(&a);
 }
 
-static void each_model(void (*check)(const model *m, const random_opts *o), uint64_t salt, random_opts o)
+static void each_model(void (*check)(const model *m, const random_opts *o), uint64_t salt,
+                       random_opts o)
 {
     uint64_t seed = rnd_seed(salt);
     for (size_t i = 0; i < MODELS; i++) {
@@ -178,18 +183,23 @@ static void packed_kernels_agree(void **state)
         size_t n = below(&r, MOST);
         unsigned widest = 1 + below(&r, 32);
         for (size_t i = 0; i < n; i++) v[i] = (uint32_t)(rnd(&r) >> (64 - 1 - below(&r, widest)));
-        uint8_t *p = packed_put_portable(x + sizeof x, v, n), *q = packed_put_avx512(y + sizeof y, v, n);
+        uint8_t *p = packed_put_portable(x + sizeof x, v, n),
+                *q = packed_put_avx512(y + sizeof y, v, n);
         size_t len = (size_t)(x + sizeof x - p);
-        if (len != (size_t)(y + sizeof y - q) || memcmp(p, q, len) != 0) fail_here("writers differ");
+        if (len != (size_t)(y + sizeof y - q) || memcmp(p, q, len) != 0)
+            fail_here("writers differ");
         /* What was written, then the same with a byte broken. */
         memcpy(in, p, len);
         for (int broken = 0; broken < 2; broken++) {
             if (broken && len) in[below(&r, len)] ^= (uint8_t)(1 + below(&r, 255));
             uint32_t max_a = 3, max_b = 3;
-            ptrdiff_t got_a = packed_u32_portable(in, in + len, a, &max_a), got_b = packed_u32_avx512(in, in + len, b, &max_b);
+            ptrdiff_t got_a = packed_u32_portable(in, in + len, a, &max_a),
+                      got_b = packed_u32_avx512(in, in + len, b, &max_b);
             if (got_a != got_b || (got_a >= 0 && max_a != max_b)) fail_here("readers differ");
-            if (got_a > 0 && memcmp(a, b, (size_t)got_a * sizeof *a) != 0) fail_here("readers differ");
-            if (!broken && (got_a != (ptrdiff_t)n || (n && memcmp(a, v, n * sizeof *v) != 0))) fail_here("not what was written");
+            if (got_a > 0 && memcmp(a, b, (size_t)got_a * sizeof *a) != 0)
+                fail_here("readers differ");
+            if (!broken && (got_a != (ptrdiff_t)n || (n && memcmp(a, v, n * sizeof *v) != 0)))
+                fail_here("not what was written");
         }
     }
 }
@@ -226,13 +236,16 @@ static void corpus_round_trips(void **state)
         model m, plain;
         err e = {0};
         layout_verdict v;
-        if (!otlp_decode(in.p, in.n, &(otlp_decode_opts){.verdict = &v}, &a, &m, &e)) fail_msg("%s: %s", path, e.msg);
-        if (!otlp_decode(in.p, in.n, &(otlp_decode_opts){.simd = SIMD_OFF}, &a, &plain, &e)) fail_msg("%s: %s", path, e.msg);
+        if (!otlp_decode(in.p, in.n, &(otlp_decode_opts){.verdict = &v}, &a, &m, &e))
+            fail_msg("%s: %s", path, e.msg);
+        if (!otlp_decode(in.p, in.n, &(otlp_decode_opts){.simd = SIMD_OFF}, &a, &plain, &e))
+            fail_msg("%s: %s", path, e.msg);
         assert_equal_models(&m, &plain, path);
         check_codec(&m, NULL);
         check_json(&m, LAYOUT_CURRENT);
         check_canonical(&m);
-        print_message("# %s: layout %s, %zu profiles\n", f->d_name, layout_name(v.layout), m.profiles.n);
+        print_message("# %s: layout %s, %zu profiles\n", f->d_name, layout_name(v.layout),
+                      m.profiles.n);
         arena_free(&a);
         buf_free(&in);
         n++;
@@ -245,9 +258,12 @@ int main(void)
 {
     print_message("# %d models a test; KILN_SEED=N repeats from N\n", MODELS);
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_models_round_trip), cmocka_unit_test(without_zero_entries),
-        cmocka_unit_test(json_agrees),              cmocka_unit_test(canonical_keeps_totals),
-        cmocka_unit_test(packed_kernels_agree),     cmocka_unit_test(corpus_round_trips),
+        cmocka_unit_test(random_models_round_trip),
+        cmocka_unit_test(without_zero_entries),
+        cmocka_unit_test(json_agrees),
+        cmocka_unit_test(canonical_keeps_totals),
+        cmocka_unit_test(packed_kernels_agree),
+        cmocka_unit_test(corpus_round_trips),
     };
     return cmocka_run_group_tests_name("roundtrip", tests, NULL, NULL);
 }

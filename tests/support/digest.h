@@ -7,7 +7,10 @@
 
 #include <stdlib.h>
 
-static inline uint64_t digest_str(uint64_t h, str s) { return hash_bytes(s.p, s.n, hash_mix(h, s.n)); }
+static inline uint64_t digest_str(uint64_t h, str s)
+{
+    return hash_bytes(s.p, s.n, hash_mix(h, s.n));
+}
 
 static inline uint64_t digest_any(uint64_t h, const any *v)
 {
@@ -30,7 +33,8 @@ static inline uint64_t digest_any(uint64_t h, const any *v)
 static inline uint64_t digest_attribute(const dict *d, uint32_t i)
 {
     const attribute *t = &d->attributes.v[i];
-    return digest_any(digest_str(digest_str(1, d->strings.v[t->key]), d->strings.v[t->unit]), &t->value);
+    return digest_any(digest_str(digest_str(1, d->strings.v[t->key]), d->strings.v[t->unit]),
+                      &t->value);
 }
 
 static inline int digest_order(const void *a, const void *b)
@@ -59,7 +63,8 @@ static inline uint64_t digest_attr_set(const dict *d, const uint32_t *v, size_t 
 
 static inline uint64_t digest_attr_list(const dict *d, span s, uint64_t h)
 {
-    for (uint32_t i = 0; i < s.n; i++) h = hash_mix(h, digest_attribute(d, d->attr_refs.v[s.at + i]));
+    for (uint32_t i = 0; i < s.n; i++)
+        h = hash_mix(h, digest_attribute(d, d->attr_refs.v[s.at + i]));
     return hash_mix(h, s.n);
 }
 
@@ -103,10 +108,13 @@ static inline uint64_t digest_envelope(const model *m, const profile *p)
     uint64_t h = digest_str(digest_keyvalues(&r->attrs, 5), r->schema_url);
     h = digest_keyvalues(&s->attrs, digest_str(digest_str(h, s->name), s->version));
     h = digest_str(h, s->schema_url);
-    h = digest_str(digest_str(h, d->strings.v[p->sample_type.type]), d->strings.v[p->sample_type.unit]);
-    h = digest_str(digest_str(h, d->strings.v[p->period_type.type]), d->strings.v[p->period_type.unit]);
+    h = digest_str(digest_str(h, d->strings.v[p->sample_type.type]),
+                   d->strings.v[p->sample_type.unit]);
+    h = digest_str(digest_str(h, d->strings.v[p->period_type.type]),
+                   d->strings.v[p->period_type.unit]);
     h = hash_mix(h, (uint64_t)p->period);
-    return hash_mix(h, digest_attr_set(d, p->attrs.n ? d->attr_refs.v + p->attrs.at : NULL, p->attrs.n));
+    return hash_mix(
+        h, digest_attr_set(d, p->attrs.n ? d->attr_refs.v + p->attrs.at : NULL, p->attrs.n));
 }
 
 typedef struct digest_row {
@@ -147,7 +155,8 @@ static inline digest_rows digest_model(const model *m, bool by_number)
                 row.total = (int64_t)((uint64_t)row.total + (uint64_t)s.values[q]);
             if (!s.n_values) row.total = s.n_times;
             for (uint32_t q = 0; q < s.n_times; q++)
-                row.observations += hash_mix(s.times[q], q < s.n_values ? (uint64_t)s.values[q] : 1);
+                row.observations +=
+                    hash_mix(s.times[q], q < s.n_values ? (uint64_t)s.values[q] : 1);
             out.v[k++] = row;
         }
     }

@@ -45,8 +45,9 @@ static inline void *rm_array(arena *a, size_t n, size_t size)
 
 static inline str rm_string(rng *r, arena *a)
 {
-    static const char *const pieces[] = {"a", "main", "libc.so.6", "/usr/bin/", "\xc3\xa4",
-                                         "\xe2\x82\xac", "\xf0\x9f\x94\xa5", "\n", "\"", "\x7f", "x.y"};
+    static const char *const pieces[] = {
+        "a",  "main", "libc.so.6", "/usr/bin/", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x94\xa5",
+        "\n", "\"",   "\x7f",      "x.y"};
     size_t n = below(r, 6), at = 0;
     if (one_in(r, 40)) n = 60 + below(r, 200); /* lengths of two bytes */
     char *p = rm_array(a, n * 12 + 1, 1);
@@ -121,7 +122,8 @@ static inline span rm_refs(rng *r, arena *a, u32s *pool, size_t n_table)
     return s;
 }
 
-#define RM_TABLE(table) ((table).v = rm_array(a, (table).n = (table).cap = rm_count(r), sizeof *(table).v))
+#define RM_TABLE(table)                                                                            \
+    ((table).v = rm_array(a, (table).n = (table).cap = rm_count(r), sizeof *(table).v))
 
 static inline void rm_dict(rng *r, arena *a, const random_opts *o, dict *d)
 {
@@ -135,8 +137,8 @@ static inline void rm_dict(rng *r, arena *a, const random_opts *o, dict *d)
     d->strings.v[0] = (str){"", 0};
     for (size_t i = first; i < n_strings; i++) d->strings.v[i] = rm_string(r, a);
     for (size_t i = first; i < d->attributes.n; i++)
-        d->attributes.v[i] = (attribute){below(r, n_strings), one_in(r, 2) ? 0 : below(r, n_strings),
-                                         rm_any(r, a, o, 0)};
+        d->attributes.v[i] = (attribute){
+            below(r, n_strings), one_in(r, 2) ? 0 : below(r, n_strings), rm_any(r, a, o, 0)};
     for (size_t i = first; i < d->mappings.n; i++)
         d->mappings.v[i] = (mapping){rnd_wide(r), rnd_wide(r), rnd_wide(r), below(r, n_strings),
                                      rm_refs(r, a, &d->attr_refs, d->attributes.n)};
@@ -151,11 +153,14 @@ static inline void rm_dict(rng *r, arena *a, const random_opts *o, dict *d)
     }
     for (size_t i = first; i < d->locations.n; i++) {
         location *l = &d->locations.v[i];
-        *l = (location){rnd_wide(r), below(r, d->mappings.n), {(uint32_t)d->lines.n, below(r, 4)},
+        *l = (location){rnd_wide(r),
+                        below(r, d->mappings.n),
+                        {(uint32_t)d->lines.n, below(r, 4)},
                         rm_refs(r, a, &d->attr_refs, d->attributes.n)};
         for (uint32_t k = 0; k < l->lines.n; k++)
-            *vec_push(a, &d->lines) = (line){(int64_t)rnd_wide(r), one_in(r, 2) ? 0 : (int64_t)rnd_wide(r),
-                                             below(r, d->functions.n)};
+            *vec_push(a, &d->lines) =
+                (line){(int64_t)rnd_wide(r), one_in(r, 2) ? 0 : (int64_t)rnd_wide(r),
+                       below(r, d->functions.n)};
     }
     size_t n_stacks = rm_count(r);
     *vec_push(a, &d->stacks) = 0;

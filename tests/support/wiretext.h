@@ -63,7 +63,8 @@ static inline const char *wire_items(const char *s, char close, buf *out, size_t
             case '#':
                 pb_put_varint(out, (uint64_t)number << 3 | 5);
                 v = wire_number(&s);
-                buf_put(out, (char[]){(char)v, (char)(v >> 8), (char)(v >> 16), (char)(v >> 24)}, 4);
+                buf_put(out, (char[]){(char)v, (char)(v >> 8), (char)(v >> 16), (char)(v >> 24)},
+                        4);
                 continue;
             case '{': s = wire_items(s, '}', &sub, &sub_mark); break;
             case '"':

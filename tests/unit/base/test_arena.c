@@ -76,10 +76,10 @@ static void grow_keeps_bytes(void **state)
         size_t from, to;
         bool other_between; /* something else is the newest piece */
     } cases[] = {
-        {16, 32, false},          {16, 32, true},           {1, 15, false},
-        {100, 5000, false},       {100, 5000, true},        {100, 200000, false},
-        {70000, 140000, false},   {70000, 140000, true},    {200000, 3000000, false},
-        {65536, 65537, false},    {0, 40, false},           {0, 40, true},
+        {16, 32, false},        {16, 32, true},        {1, 15, false},
+        {100, 5000, false},     {100, 5000, true},     {100, 200000, false},
+        {70000, 140000, false}, {70000, 140000, true}, {200000, 3000000, false},
+        {65536, 65537, false},  {0, 40, false},        {0, 40, true},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         arena a = {0};

@@ -36,8 +36,12 @@ static void numbers(void **state)
         int64_t v;
         const char *want;
     } cases[] = {
-        {0, "0"},   {9, "9"},         {10, "10"},
-        {-1, "-1"}, {INT64_MAX, "9223372036854775807"}, {INT64_MIN, "-9223372036854775808"},
+        {0, "0"},
+        {9, "9"},
+        {10, "10"},
+        {-1, "-1"},
+        {INT64_MAX, "9223372036854775807"},
+        {INT64_MIN, "-9223372036854775808"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         buf b = {0};
@@ -155,9 +159,12 @@ static void head_survives_reset_and_free(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writers_append),   cmocka_unit_test(numbers),
-        cmocka_unit_test(long_text_grows),  cmocka_unit_test(limit_is_exact),
-        cmocka_unit_test(absurd_sizes_fail), cmocka_unit_test(head_is_room),
+        cmocka_unit_test(writers_append),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(long_text_grows),
+        cmocka_unit_test(limit_is_exact),
+        cmocka_unit_test(absurd_sizes_fail),
+        cmocka_unit_test(head_is_room),
         cmocka_unit_test(head_survives_reset_and_free),
     };
     return cmocka_run_group_tests_name("buf", tests, NULL, NULL);

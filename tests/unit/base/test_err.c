@@ -108,8 +108,8 @@ static void codes_have_names(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_cause_wins),     cmocka_unit_test(nobody_asked),
-        cmocka_unit_test(path_grows_outward),   cmocka_unit_test(text_says_all_of_it),
+        cmocka_unit_test(first_cause_wins),      cmocka_unit_test(nobody_asked),
+        cmocka_unit_test(path_grows_outward),    cmocka_unit_test(text_says_all_of_it),
         cmocka_unit_test(everything_is_bounded), cmocka_unit_test(codes_have_names),
     };
     return cmocka_run_group_tests_name("err", tests, NULL, NULL);

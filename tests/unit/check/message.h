@@ -29,7 +29,8 @@ static const char BASE[] =
     "resource_profiles{"
     " resource{attributes{key:\"service.name\" value{string_value:\"shop\"}}"
     "          attributes{key_strindex:9 value{string_value_strindex:10}}"
-    "          entity_refs{schema_url:\"https://x/1.37.0\" type:\"service\" id_keys:\"service.name\"}}"
+    "          entity_refs{schema_url:\"https://x/1.37.0\" type:\"service\" "
+    "id_keys:\"service.name\"}}"
     " scope_profiles{"
     "  scope{name:\"scope\" attributes{key:\"pprof.scope.default_sample_type\""
     "                                 value{string_value:\"cpu\"}}}"
@@ -49,7 +50,8 @@ static const char BASE[] =
     "}"
     "dictionary{"
     " mapping_table{}"
-    " mapping_table{memory_start:4096 memory_limit:8192 filename_strindex:5 attribute_indices:[1,4]}"
+    " mapping_table{memory_start:4096 memory_limit:8192 filename_strindex:5 "
+    "attribute_indices:[1,4]}"
     " location_table{}"
     " location_table{mapping_index:1 address:4100 lines{function_index:1 line:10 column:2}"
     "                attribute_indices:[6]}"
@@ -59,23 +61,23 @@ static const char BASE[] =
     " function_table{name_strindex:11}"
     " link_table{trace_id:x\"" ZERO16 "\" span_id:x\"" ZERO8 "\"}"
     " link_table{trace_id:x\"" TRACE "\" span_id:x\"" SPAN "\"}"
-    " string_table:\"\""                                   /* 0 */
-    " string_table:\"cpu\""                                /* 1 */
-    " string_table:\"nanoseconds\""                        /* 2 */
-    " string_table:\"main\""                               /* 3 */
-    " string_table:\"main.c\""                             /* 4 */
-    " string_table:\"/bin/app\""                           /* 5 */
-    " string_table:\"process.executable.build_id.gnu\""    /* 6 */
-    " string_table:\"thread.name\""                        /* 7 */
-    " string_table:\"heap.size\""                          /* 8 */
-    " string_table:\"host.name\""                          /* 9 */
-    " string_table:\"box-1\""                              /* 10 */
-    " string_table:\"work\""                               /* 11 */
-    " string_table:\"_main\""                              /* 12 */
+    " string_table:\"\""                                    /* 0 */
+    " string_table:\"cpu\""                                 /* 1 */
+    " string_table:\"nanoseconds\""                         /* 2 */
+    " string_table:\"main\""                                /* 3 */
+    " string_table:\"main.c\""                              /* 4 */
+    " string_table:\"/bin/app\""                            /* 5 */
+    " string_table:\"process.executable.build_id.gnu\""     /* 6 */
+    " string_table:\"thread.name\""                         /* 7 */
+    " string_table:\"heap.size\""                           /* 8 */
+    " string_table:\"host.name\""                           /* 9 */
+    " string_table:\"box-1\""                               /* 10 */
+    " string_table:\"work\""                                /* 11 */
+    " string_table:\"_main\""                               /* 12 */
     " string_table:\"process.executable.build_id.htlhash\"" /* 13 */
-    " string_table:\"By\""                                 /* 14 */
-    " string_table:\"profile.frame.type\""                 /* 15 */
-    " string_table:\"env\""                                /* 16 */
+    " string_table:\"By\""                                  /* 14 */
+    " string_table:\"profile.frame.type\""                  /* 15 */
+    " string_table:\"env\""                                 /* 16 */
     " attribute_table{}"
     " attribute_table{key_strindex:6 value{string_value:\"abcd\"}}"
     " attribute_table{key_strindex:7 value{string_value:\"worker\"}}"

@@ -58,7 +58,8 @@ static const fix_action *action(const fixed *x, const char *text)
 static void expect(const fixed *x, const char *text, uint64_t count, const char *path)
 {
     const fix_action *f = action(x, text);
-    if (!f) fail_msg("nothing says: %s", text);
+    if (!f)
+        fail_msg("nothing says: %s", text);
     else if (f->count != count || strcmp(f->path, path) != 0)
         fail_msg("%s: %lu at %s", text, (unsigned long)f->count, f->path);
 }
@@ -145,17 +146,32 @@ static void test_real_entries_at_0(void **state)
     done(&x);
 }
 
+/* Found by fuzzing: location 0 has address 0, which lies in a mapping 0 that begins there. */
+static void test_zero_location_stays_zero(void **state)
+{
+    (void)state;
+    fixed x;
+    fix(&x, "resource_profiles{scope_profiles{profiles{samples{stack_index:1 values:[1]}}}}"
+            "dictionary{mapping_table{memory_limit:16} location_table{} location_table{address:8}"
+            " function_table{} link_table{} string_table:\"\" attribute_table{} stack_table{}"
+            " stack_table{location_indices:[1]}}");
+    assert_int_equal(x.m.dict.locations.v[0].mapping, 0);
+    assert_int_equal(x.m.dict.locations.v[1].mapping, 1);
+    done(&x);
+}
+
 static void test_indices(void **state)
 {
     (void)state;
     fixed x;
-    fix(&x, "resource_profiles{resource{attributes{key_strindex:77 value{string_value_strindex:88}}}"
-            " scope_profiles{profiles{attribute_indices:[9]"
-            " samples{stack_index:5 link_index:-1 attribute_indices:[4,1,7] values:[3]}"
-            " samples{stack_index:1 values:[3]}}}}"
-            "dictionary{mapping_table{} location_table{} location_table{mapping_index:3 address:1}"
-            " function_table{} link_table{} string_table:\"\" string_table:\"k\" attribute_table{}"
-            " attribute_table{key_strindex:1} stack_table{} stack_table{location_indices:[1,12]}}");
+    fix(&x,
+        "resource_profiles{resource{attributes{key_strindex:77 value{string_value_strindex:88}}}"
+        " scope_profiles{profiles{attribute_indices:[9]"
+        " samples{stack_index:5 link_index:-1 attribute_indices:[4,1,7] values:[3]}"
+        " samples{stack_index:1 values:[3]}}}}"
+        "dictionary{mapping_table{} location_table{} location_table{mapping_index:3 address:1}"
+        " function_table{} link_table{} string_table:\"\" string_table:\"k\" attribute_table{}"
+        " attribute_table{key_strindex:1} stack_table{} stack_table{location_indices:[1,12]}}");
     expect(&x, "set an index outside its table to 0", 6,
            "resource_profiles[0].resource.attributes[0].value");
     expect(&x, "dropped an attribute index", 3,
@@ -278,15 +294,11 @@ static void test_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_to_do),
-        cmocka_unit_test(test_missing_dictionary),
-        cmocka_unit_test(test_real_entries_at_0),
-        cmocka_unit_test(test_indices),
-        cmocka_unit_test(test_duplicates_and_orphans),
-        cmocka_unit_test(test_key_twice),
-        cmocka_unit_test(test_ids),
-        cmocka_unit_test(test_left_alone),
-        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_nothing_to_do),     cmocka_unit_test(test_missing_dictionary),
+        cmocka_unit_test(test_real_entries_at_0), cmocka_unit_test(test_zero_location_stays_zero),
+        cmocka_unit_test(test_indices),           cmocka_unit_test(test_duplicates_and_orphans),
+        cmocka_unit_test(test_key_twice),         cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_left_alone),        cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,8 +12,10 @@ static uint32_t build_tables(builder *b)
 {
     uint32_t attr = builder_attribute_str(b, STR("profile.frame.type"), STR("native"));
     uint32_t map = builder_mapping(
-        b, &(mapping){.memory_start = 4096, .filename = builder_string(b, STR("libc.so.6"))}, &attr, 1);
-    uint32_t fn = builder_function(b, &(function){.name = builder_string(b, STR("main")), .start_line = 3});
+        b, &(mapping){.memory_start = 4096, .filename = builder_string(b, STR("libc.so.6"))}, &attr,
+        1);
+    uint32_t fn =
+        builder_function(b, &(function){.name = builder_string(b, STR("main")), .start_line = 3});
     line lines[] = {{.line = 12, .function = fn}, {.line = 7, .column = 2, .function = fn}};
     uint32_t leaf = builder_location(b, map, 0x1234, lines, 2, &attr, 1);
     uint32_t root = builder_location(b, map, 0x1000, NULL, 0, NULL, 0);
@@ -116,7 +118,8 @@ static void strings_are_copied(void **state)
     builder b;
     assert_true(builder_init(&b, &a, 0));
     char text[] = "volatile", nested[] = "nested";
-    any list = {.kind = ANY_ARRAY, .n = 1, .array = &(any){.kind = ANY_STRING, .n = 6, .s = nested}};
+    any list = {
+        .kind = ANY_ARRAY, .n = 1, .array = &(any){.kind = ANY_STRING, .n = 6, .s = nested}};
     keyvalue kv = {.key = {text, 8}, .value = list};
     builder_string(&b, (str){text, 8});
     builder_attribute(&b, STR("k"), &list, (str){0});
@@ -157,7 +160,8 @@ static void envelope_nests(void **state)
             for (int p = 0; p < 3; p++) {
                 builder_profile(&b)->period = r * 100 + s * 10 + p;
                 for (int k = 0; k < p; k++)
-                    builder_sample(&b, &(sample){.values = v, .n_values = 2, .times = t, .n_times = 2});
+                    builder_sample(&b,
+                                   &(sample){.values = v, .n_values = 2, .times = t, .n_times = 2});
             }
         }
     }
@@ -239,8 +243,10 @@ static void seed_does_not_matter(void **state)
         for (int i = 0; i < 2000; i++) {
             char name[24];
             int n = snprintf(name, sizeof name, "f%d", i * 7919 % 1000);
-            uint32_t fn = builder_function(&b, &(function){.name = builder_string(&b, (str){name, (size_t)n})});
-            uint32_t at = builder_location(&b, 0, (uint64_t)i % 500, &(line){.function = fn}, 1, NULL, 0);
+            uint32_t fn = builder_function(
+                &b, &(function){.name = builder_string(&b, (str){name, (size_t)n})});
+            uint32_t at =
+                builder_location(&b, 0, (uint64_t)i % 500, &(line){.function = fn}, 1, NULL, 0);
             builder_sample(&b, &(sample){.stack = builder_stack(&b, &at, 1)});
         }
         assert_ok(builder_finish(&b, &m[k], &e), &e);
@@ -270,7 +276,10 @@ static void out_of_memory_is_a_loop(void **state)
             builder_profile_attrs(&b, &attr, 1);
             int64_t v = 1;
             for (int i = 0; i < 20; i++)
-                builder_sample(&b, &(sample){.stack = stack, .values = &v, .n_values = 1, .attrs = &attr, .n_attrs = 1});
+                builder_sample(
+                    &b,
+                    &(sample){
+                        .stack = stack, .values = &v, .n_values = 1, .attrs = &attr, .n_attrs = 1});
             ok = builder_finish(&b, &m, &e);
             if (!ok) assert_int_equal(e.code, ERR_LIMIT);
         }
@@ -284,10 +293,14 @@ static void out_of_memory_is_a_loop(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_value_same_index),    cmocka_unit_test(zero_values_are_entry_zero),
-        cmocka_unit_test(near_values_stay_apart),   cmocka_unit_test(strings_are_copied),
-        cmocka_unit_test(envelope_nests),           cmocka_unit_test(a_sample_alone_is_enough),
-        cmocka_unit_test(mixed_shapes_have_offsets), cmocka_unit_test(seed_does_not_matter),
+        cmocka_unit_test(same_value_same_index),
+        cmocka_unit_test(zero_values_are_entry_zero),
+        cmocka_unit_test(near_values_stay_apart),
+        cmocka_unit_test(strings_are_copied),
+        cmocka_unit_test(envelope_nests),
+        cmocka_unit_test(a_sample_alone_is_enough),
+        cmocka_unit_test(mixed_shapes_have_offsets),
+        cmocka_unit_test(seed_does_not_matter),
         cmocka_unit_test(out_of_memory_is_a_loop),
     };
     return cmocka_run_group_tests_name("builder", tests, NULL, NULL);

@@ -11,7 +11,8 @@ static void counts_and_first_example(void **state)
     ledger l = {0};
     assert_false(ledger_lost(&l));
     ledger_add(&l, STAGE_READ, LOSS_COMMENTS, "pprof.profile.comment", "profiles[0]", STR("first"));
-    ledger_add(&l, STAGE_READ, LOSS_COMMENTS, "pprof.profile.comment", "profiles[1]", STR("second"));
+    ledger_add(&l, STAGE_READ, LOSS_COMMENTS, "pprof.profile.comment", "profiles[1]",
+               STR("second"));
     assert_u64(l.n, 1);
     assert_u64(l.v[0].count, 2);
     assert_string_equal(l.v[0].path, "profiles[0]");
@@ -44,7 +45,8 @@ static void every_key_has_a_slot(void **state)
         for (int c = 0; c < LOSS_CONCEPT_COUNT; c++)
             for (int s = STAGE_READ; s <= STAGE_INGEST; s++)
                 for (int carried = 0; carried < 2; carried++)
-                    ledger_add_n(&l, (loss_stage)s, (loss_concept)c, carried ? "key" : NULL, 3, "p", STR("v"));
+                    ledger_add_n(&l, (loss_stage)s, (loss_concept)c, carried ? "key" : NULL, 3, "p",
+                                 STR("v"));
         assert_u64(l.n, LOSS_CONCEPT_COUNT * 8);
     }
     for (size_t i = 0; i < l.n; i++) assert_u64(l.v[i].count, 6);

@@ -2,6 +2,7 @@
 #include "../../support/digest.h"
 #include "../../support/random_model.h"
 #include "../../support/test.h"
+#include "../../support/wiretext.h"
 
 #include "model/builder.h"
 #include "model/merge.h"
@@ -32,12 +33,15 @@ static model make(arena *a, const char *type, const obs *v, size_t n)
     builder_scope(&b, NULL);
     builder_profile(&b)->sample_type.type = builder_string(&b, str_of(type));
     for (size_t i = 0; i < n; i++) {
-        uint32_t fn = builder_function(&b, &(function){.name = builder_string(&b, str_of(v[i].leaf))});
+        uint32_t fn =
+            builder_function(&b, &(function){.name = builder_string(&b, str_of(v[i].leaf))});
         uint32_t at = builder_location(&b, 0, 0, &(line){.function = fn}, 1, NULL, 0);
         uint32_t attrs[2];
         sample s = {.stack = builder_stack(&b, &at, 1), .attrs = attrs};
-        if (v[i].attr) attrs[s.n_attrs++] = builder_attribute_str(&b, STR("thread"), str_of(v[i].attr));
-        if (v[i].other_attr) attrs[s.n_attrs++] = builder_attribute_str(&b, STR("thread"), str_of(v[i].other_attr));
+        if (v[i].attr)
+            attrs[s.n_attrs++] = builder_attribute_str(&b, STR("thread"), str_of(v[i].attr));
+        if (v[i].other_attr)
+            attrs[s.n_attrs++] = builder_attribute_str(&b, STR("thread"), str_of(v[i].other_attr));
         if (v[i].link) s.link = builder_link(&b, trace_1, span_1);
         s.values = v[i].values;
         s.n_values = v[i].n_values;
@@ -67,9 +71,11 @@ static void text_of(const model *m, char *out, size_t n)
             }
             if (s.link) buf_z(&b, "+link");
             buf_z(&b, " =");
-            for (uint32_t q = 0; q < s.n_values; q++) buf_printf(&b, " %lld", (long long)s.values[q]);
+            for (uint32_t q = 0; q < s.n_values; q++)
+                buf_printf(&b, " %lld", (long long)s.values[q]);
             if (s.n_times) buf_z(&b, " @");
-            for (uint32_t q = 0; q < s.n_times; q++) buf_printf(&b, " %llu", (unsigned long long)s.times[q]);
+            for (uint32_t q = 0; q < s.n_times; q++)
+                buf_printf(&b, " %llu", (unsigned long long)s.times[q]);
             buf_z(&b, "; ");
         }
         buf_z(&b, "| ");
@@ -88,28 +94,118 @@ static const struct {
     const char *want;
     loss_concept loses; /* LOSS_CONCEPT_COUNT: nothing */
 } joins[] = {
-    {"equal stacks add up", {{"f", V(1)}, {"g", V(2)}}, {{"g", V(10)}}, 2, 1, "f = 1; g = 12; | ", LOSS_CONCEPT_COUNT},
-    {"inside one input too", {{"f", V(1)}, {"f", V(2)}}, {{0}}, 2, 0, "f = 3; | ", LOSS_CONCEPT_COUNT},
-    {"several values are one total", {{"f", V(1, 2, 3)}}, {{"f", V(4)}}, 1, 1, "f = 10; | ", LOSS_CONCEPT_COUNT},
-    {"attributes keep apart", {{"f", .attr = "t1", V(1)}}, {{"f", .attr = "t2", V(2)}}, 1, 1, "f+t1 = 1; f+t2 = 2; | ",
+    {"equal stacks add up",
+     {{"f", V(1)}, {"g", V(2)}},
+     {{"g", V(10)}},
+     2,
+     1,
+     "f = 1; g = 12; | ",
      LOSS_CONCEPT_COUNT},
-    {"attributes are a set", {{"f", .attr = "t1", .other_attr = "t2", V(1)}}, {{"f", .attr = "t2", .other_attr = "t1", V(2)}},
-     1, 1, "f+t1+t2 = 3; | ", LOSS_CONCEPT_COUNT},
-    {"a repeat in the set is nothing", {{"f", .attr = "t1", .other_attr = "t1", V(1)}}, {{"f", .attr = "t1", V(2)}}, 1, 1,
-     "f+t1 = 3; | ", LOSS_CONCEPT_COUNT},
-    {"a link keeps apart", {{"f", .link = true, V(1)}}, {{"f", V(2)}}, 1, 1, "f+link = 1; f = 2; | ", LOSS_CONCEPT_COUNT},
-    {"equal links join", {{"f", .link = true, V(1)}}, {{"f", .link = true, V(2)}}, 1, 1, "f+link = 3; | ",
+    {"inside one input too",
+     {{"f", V(1)}, {"f", V(2)}},
+     {{0}},
+     2,
+     0,
+     "f = 3; | ",
      LOSS_CONCEPT_COUNT},
-    {"timestamps only", {{"f", T(7)}}, {{"f", T(8, 9)}}, 1, 1, "f = @ 7 8 9; | ", LOSS_CONCEPT_COUNT},
-    {"paired stay paired", {{"f", V(1, 2), T(7, 8)}}, {{"f", V(3), T(9)}}, 1, 1, "f = 1 2 3 @ 7 8 9; | ",
+    {"several values are one total",
+     {{"f", V(1, 2, 3)}},
+     {{"f", V(4)}},
+     1,
+     1,
+     "f = 10; | ",
      LOSS_CONCEPT_COUNT},
-    {"a time without a value counts 1", {{"f", V(5), T(7)}}, {{"f", T(8)}}, 1, 1, "f = 5 1 @ 7 8; | ", LOSS_MIXED_SHAPE},
-    {"values without times win", {{"f", V(5)}}, {{"f", V(6), T(8)}}, 1, 1, "f = 11; | ", LOSS_TIMESTAMP},
-    {"a time counts 1 there as well", {{"f", V(5)}}, {{"f", T(8, 9)}}, 1, 1, "f = 7; | ", LOSS_TIMESTAMP},
-    {"the sum saturates", {{"f", V(INT64_MAX)}}, {{"f", V(1)}}, 1, 1, "f = 9223372036854775807; | ", LOSS_VALUE_SATURATED},
-    {"below as well", {{"f", V(INT64_MIN)}}, {{"f", V(-1)}}, 1, 1, "f = -9223372036854775808; | ", LOSS_VALUE_SATURATED},
-    {"saturated only where summed", {{"f", V(INT64_MAX), T(1)}}, {{"f", V(1), T(2)}}, 1, 1,
-     "f = 9223372036854775807 1 @ 1 2; | ", LOSS_CONCEPT_COUNT},
+    {"attributes keep apart",
+     {{"f", .attr = "t1", V(1)}},
+     {{"f", .attr = "t2", V(2)}},
+     1,
+     1,
+     "f+t1 = 1; f+t2 = 2; | ",
+     LOSS_CONCEPT_COUNT},
+    {"attributes are a set",
+     {{"f", .attr = "t1", .other_attr = "t2", V(1)}},
+     {{"f", .attr = "t2", .other_attr = "t1", V(2)}},
+     1,
+     1,
+     "f+t1+t2 = 3; | ",
+     LOSS_CONCEPT_COUNT},
+    {"a repeat in the set is nothing",
+     {{"f", .attr = "t1", .other_attr = "t1", V(1)}},
+     {{"f", .attr = "t1", V(2)}},
+     1,
+     1,
+     "f+t1 = 3; | ",
+     LOSS_CONCEPT_COUNT},
+    {"a link keeps apart",
+     {{"f", .link = true, V(1)}},
+     {{"f", V(2)}},
+     1,
+     1,
+     "f+link = 1; f = 2; | ",
+     LOSS_CONCEPT_COUNT},
+    {"equal links join",
+     {{"f", .link = true, V(1)}},
+     {{"f", .link = true, V(2)}},
+     1,
+     1,
+     "f+link = 3; | ",
+     LOSS_CONCEPT_COUNT},
+    {"timestamps only",
+     {{"f", T(7)}},
+     {{"f", T(8, 9)}},
+     1,
+     1,
+     "f = @ 7 8 9; | ",
+     LOSS_CONCEPT_COUNT},
+    {"paired stay paired",
+     {{"f", V(1, 2), T(7, 8)}},
+     {{"f", V(3), T(9)}},
+     1,
+     1,
+     "f = 1 2 3 @ 7 8 9; | ",
+     LOSS_CONCEPT_COUNT},
+    {"a time without a value counts 1",
+     {{"f", V(5), T(7)}},
+     {{"f", T(8)}},
+     1,
+     1,
+     "f = 5 1 @ 7 8; | ",
+     LOSS_MIXED_SHAPE},
+    {"values without times win",
+     {{"f", V(5)}},
+     {{"f", V(6), T(8)}},
+     1,
+     1,
+     "f = 11; | ",
+     LOSS_TIMESTAMP},
+    {"a time counts 1 there as well",
+     {{"f", V(5)}},
+     {{"f", T(8, 9)}},
+     1,
+     1,
+     "f = 7; | ",
+     LOSS_TIMESTAMP},
+    {"the sum saturates",
+     {{"f", V(INT64_MAX)}},
+     {{"f", V(1)}},
+     1,
+     1,
+     "f = 9223372036854775807; | ",
+     LOSS_VALUE_SATURATED},
+    {"below as well",
+     {{"f", V(INT64_MIN)}},
+     {{"f", V(-1)}},
+     1,
+     1,
+     "f = -9223372036854775808; | ",
+     LOSS_VALUE_SATURATED},
+    {"saturated only where summed",
+     {{"f", V(INT64_MAX), T(1)}},
+     {{"f", V(1), T(2)}},
+     1,
+     1,
+     "f = 9223372036854775807 1 @ 1 2; | ",
+     LOSS_CONCEPT_COUNT},
 };
 
 static void join_table(void **state)
@@ -117,16 +213,21 @@ static void join_table(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(joins); i++) {
         arena a = {0}, out = {0};
-        model x = make(&a, "cpu", joins[i].a, joins[i].n_a), y = make(&a, "cpu", joins[i].b, joins[i].n_b), z;
+        model x = make(&a, "cpu", joins[i].a, joins[i].n_a),
+              y = make(&a, "cpu", joins[i].b, joins[i].n_b), z;
         ledger l = {0};
         err e = {0};
-        assert_ok(model_merge((const model *const[]){&x, &y}, 2, &(merge_opts){.join = true, .ledger = &l}, &out, &z, &e), &e);
+        assert_ok(model_merge((const model *const[]){&x, &y}, 2,
+                              &(merge_opts){.join = true, .ledger = &l}, &out, &z, &e),
+                  &e);
         char got[512];
         text_of(&z, got, sizeof got);
         if (strcmp(got, joins[i].want) != 0) fail_msg("%s: %s", joins[i].name, got);
         bool silent = joins[i].loses == LOSS_CONCEPT_COUNT;
-        if (silent ? l.n != 0 : l.n != 1 || l.v[0].concept != joins[i].loses || l.v[0].stage != STAGE_MERGE)
-            fail_msg("%s: the ledger says %s", joins[i].name, l.n ? loss_name(l.v[0].concept) : "nothing");
+        if (silent ? l.n != 0
+                   : l.n != 1 || l.v[0].concept != joins[i].loses || l.v[0].stage != STAGE_MERGE)
+            fail_msg("%s: the ledger says %s", joins[i].name,
+                     l.n ? loss_name(l.v[0].concept) : "nothing");
         arena_free(&a);
         arena_free(&out);
     }
@@ -156,6 +257,41 @@ static void unlike_profiles_stay_apart(void **state)
     arena_free(&a);
 }
 
+/* Attributes of a profile are a set: order and repeats do not matter, members do. */
+static void profile_attributes_are_a_set(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        size_t n_profiles;
+    } sets[] = {
+        {"11[1 2]", "11[2 1]", 1}, {"11[1 1]", "11[1]", 1},     {"11[1 1]", "11[1 2]", 2},
+        {"11[1 2]", "11[1 1]", 2}, {"11[1 2 2]", "11[2 1]", 1}, {"", "11[1]", 2},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(sets); i++) {
+        arena a = {0};
+        model m[2], z;
+        buf in[2];
+        err e = {0};
+        for (size_t k = 0; k < 2; k++) {
+            char text[256];
+            snprintf(text, sizeof text,
+                     "1{ 2{ 2{ 2{ 4[1] } %s } } } 2{ 5\"\" 5\"a\" 5\"b\" 6{} 6{ 1:1 } 6{ 1:2 } }",
+                     k ? sets[i].b : sets[i].a);
+            in[k] = wire_bytes(text, NULL);
+            assert_ok(otlp_decode(in[k].p, in[k].n, &(otlp_decode_opts){.layout = LAYOUT_CURRENT},
+                                  &a, &m[k], &e),
+                      &e);
+        }
+        const merge_opts join = {.join = true};
+        assert_ok(model_merge((const model *const[]){&m[0], &m[1]}, 2, &join, &a, &z, &e), &e);
+        assert_u64(z.profiles.n, sets[i].n_profiles);
+        arena_free(&a);
+        buf_free(&in[0]);
+        buf_free(&in[1]);
+    }
+}
+
 static void joined_head_covers_all(void **state)
 {
     (void)state;
@@ -163,8 +299,10 @@ static void joined_head_covers_all(void **state)
     obs f = {"f", V(1)};
     model x = make(&a, "cpu", &f, 1), y = make(&a, "cpu", &f, 1), z;
     profile *p = &x.profiles.v[0], *q = &y.profiles.v[0];
-    p->time_unix_nano = 1000, p->duration_nano = 100, p->profile_id[0] = 1, p->dropped_attributes_count = 2;
-    q->time_unix_nano = 900, q->duration_nano = 50, q->profile_id[0] = 2, q->dropped_attributes_count = 3;
+    p->time_unix_nano = 1000, p->duration_nano = 100, p->profile_id[0] = 1,
+    p->dropped_attributes_count = 2;
+    q->time_unix_nano = 900, q->duration_nano = 50, q->profile_id[0] = 2,
+    q->dropped_attributes_count = 3;
     err e = {0};
     for (int order = 0; order < 2; order++) {
         const model *in[] = {order ? &y : &x, order ? &x : &y};
@@ -240,7 +378,8 @@ static void nothing_merges_to_nothing(void **state)
     assert_u64(out.dict.strings.n, 1);
     for (int join = 0; join < 2; join++) {
         const model *in = &empty;
-        assert_ok(model_merge(&in, 1, &(merge_opts){.join = join, .canonical = true}, &a, &out, &e), &e);
+        assert_ok(model_merge(&in, 1, &(merge_opts){.join = join, .canonical = true}, &a, &out, &e),
+                  &e);
         assert_u64(out.profiles.n, 0);
         assert_u64(dict_n_stacks(&out.dict), 1);
     }
@@ -254,7 +393,8 @@ static void copies_do_not_point_into_inputs(void **state)
     for (int canonical = 0; canonical < 2; canonical++) {
         arena in_a = {0}, out_a = {0};
         rng r = {rnd_seed(77)};
-        model in = random_model(&r, &in_a, &(random_opts){.zero_first = true, .max_samples = 20}), out;
+        model in = random_model(&r, &in_a, &(random_opts){.zero_first = true, .max_samples = 20}),
+              out;
         for (size_t i = 0; i < in.profiles.n; i++) {
             in.profiles.v[i].original_payload = STR("the bytes of it");
             in.profiles.v[i].original_payload_format = STR("jfr");
@@ -265,9 +405,15 @@ static void copies_do_not_point_into_inputs(void **state)
         char *loose = malloc(bytes.n);
         memcpy(loose, bytes.p, bytes.n);
         model decoded;
-        assert_ok(otlp_decode(loose, bytes.n, &(otlp_decode_opts){.layout = LAYOUT_CURRENT}, &in_a, &decoded, &e), &e);
+        assert_ok(otlp_decode(loose, bytes.n, &(otlp_decode_opts){.layout = LAYOUT_CURRENT}, &in_a,
+                              &decoded, &e),
+                  &e);
         const model *one = &decoded;
-        assert_ok(model_merge(&one, 1, &(merge_opts){.copy_strings = true, .canonical = canonical, .join = true}, &out_a, &out, &e), &e);
+        assert_ok(
+            model_merge(&one, 1,
+                        &(merge_opts){.copy_strings = true, .canonical = canonical, .join = true},
+                        &out_a, &out, &e),
+            &e);
         assert_ok(otlp_encode(&out, NULL, &before, &e), &e);
         memset(loose, 'Z', bytes.n);
         free(loose);
@@ -286,7 +432,8 @@ static void copies_do_not_point_into_inputs(void **state)
 
 static void assert_same_rows(digest_rows a, digest_rows b, bool observations, uint64_t seed)
 {
-    if (a.n != b.n) fail_msg("%zu rows and %zu (KILN_SEED=%llu)", a.n, b.n, (unsigned long long)seed);
+    if (a.n != b.n)
+        fail_msg("%zu rows and %zu (KILN_SEED=%llu)", a.n, b.n, (unsigned long long)seed);
     for (size_t i = 0; i < a.n; i++)
         if (digest_row_order(&a.v[i], &b.v[i]) != 0 || a.v[i].total != b.v[i].total ||
             (observations && a.v[i].observations != b.v[i].observations))
@@ -305,11 +452,13 @@ static void gc_keeps_what_is_said(void **state)
         arena a = {0}, b = {0}, c = {0};
         rng r = {seed};
         err e = {0};
-        model m = random_model(&r, &a, &(random_opts){.zero_first = true, .max_samples = 60}), g, again;
+        model m = random_model(&r, &a, &(random_opts){.zero_first = true, .max_samples = 60}), g,
+              again;
         assert_ok(model_gc(&m, &b, &g, &e), &e);
         assert_same_rows(digest_model(&m, true), digest_model(&g, true), true, seed);
         assert_ok(model_gc(&g, &c, &again, &e), &e);
-        if (!model_equal(&g, &again, &e)) fail_msg("gc of gc differs at %s (KILN_SEED=%llu)", e.path, (unsigned long long)seed);
+        if (!model_equal(&g, &again, &e))
+            fail_msg("gc of gc differs at %s (KILN_SEED=%llu)", e.path, (unsigned long long)seed);
         arena_free(&a);
         arena_free(&b);
         arena_free(&c);
@@ -363,7 +512,8 @@ static void canonical_is_a_fixed_point(void **state)
             arena a = {0}, b = {0};
             rng r = {seed};
             err e = {0};
-            model m = random_model(&r, &a, &(random_opts){.zero_first = true, .max_samples = 60}), once, twice;
+            model m = random_model(&r, &a, &(random_opts){.zero_first = true, .max_samples = 60}),
+                  once, twice;
             if (join) tame(&m);
             const model *in = &m, *next = &once;
             const merge_opts o = {.canonical = true, .join = join};
@@ -374,7 +524,8 @@ static void canonical_is_a_fixed_point(void **state)
             assert_ok(otlp_encode(&once, NULL, &p, &e), &e);
             assert_ok(otlp_encode(&twice, NULL, &q, &e), &e);
             if (p.n != q.n || memcmp(p.p, q.p, p.n) != 0)
-                fail_msg("canonical twice differs (join %d, KILN_SEED=%llu)", join, (unsigned long long)seed);
+                fail_msg("canonical twice differs (join %d, KILN_SEED=%llu)", join,
+                         (unsigned long long)seed);
             buf_free(&p);
             buf_free(&q);
             arena_free(&a);
@@ -392,12 +543,14 @@ static void canonical_ignores_numbers(void **state)
         arena a = {0}, b = {0};
         rng r = {seed};
         err e = {0};
-        model m = random_model(&r, &a, &(random_opts){.zero_first = true, .max_samples = 60}), g, x, y;
+        model m = random_model(&r, &a, &(random_opts){.zero_first = true, .max_samples = 60}), g, x,
+              y;
         const model *in = &m, *other = &g;
         assert_ok(model_gc(&m, &b, &g, &e), &e);
         assert_ok(model_merge(&in, 1, &(merge_opts){.canonical = true}, &b, &x, &e), &e);
         assert_ok(model_merge(&other, 1, &(merge_opts){.canonical = true}, &b, &y, &e), &e);
-        if (!model_equal(&x, &y, &e)) fail_msg("differs at %s (KILN_SEED=%llu)", e.path, (unsigned long long)seed);
+        if (!model_equal(&x, &y, &e))
+            fail_msg("differs at %s (KILN_SEED=%llu)", e.path, (unsigned long long)seed);
         arena_free(&a);
         arena_free(&b);
     }
@@ -433,6 +586,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(join_table),
         cmocka_unit_test(unlike_profiles_stay_apart),
+        cmocka_unit_test(profile_attributes_are_a_set),
         cmocka_unit_test(joined_head_covers_all),
         cmocka_unit_test(gc_drops_orphans_and_duplicates),
         cmocka_unit_test(nothing_merges_to_nothing),

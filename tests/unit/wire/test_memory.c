@@ -45,10 +45,12 @@ static void decode_sweep(void **state)
             e = (err){0};
             ok = otlp_decode(in.p, in.n, &o, &a, &m, &e);
             if (ok) {
-                if (!model_equal(&want, &m, &e)) fail_msg("%s at budget %zu: %s", inputs[i].file, budget, e.path);
+                if (!model_equal(&want, &m, &e))
+                    fail_msg("%s at budget %zu: %s", inputs[i].file, budget, e.path);
             } else {
                 char text[96];
-                snprintf(text, sizeof text, "decoding needs more than the memory budget of %zu bytes", budget);
+                snprintf(text, sizeof text,
+                         "decoding needs more than the memory budget of %zu bytes", budget);
                 assert_int_equal(e.code, ERR_LIMIT);
                 assert_string_equal(e.msg, text);
                 assert_u64(m.profiles.n, 0); /* nothing half made is handed out */
@@ -73,7 +75,8 @@ static void decode_sweep_with_one_arena(void **state)
         model m;
         err e = {0};
         a.budget = budget;
-        bool ok = otlp_decode(in.p, in.n, &(otlp_decode_opts){.layout = LAYOUT_CURRENT}, &a, &m, &e);
+        bool ok =
+            otlp_decode(in.p, in.n, &(otlp_decode_opts){.layout = LAYOUT_CURRENT}, &a, &m, &e);
         if (ok && !first_ok) first_ok = budget;
         if (first_ok) assert_ok(ok, &e); /* more memory never hurts */
         arena_reset(&a);
@@ -92,18 +95,24 @@ static void encode_sweep(void **state)
         rng r = {seed};
         model m = random_model(&r, &a, &(random_opts){.max_samples = 20});
         for (int how = 0; how < 3; how++) {
-            otlp_encode_opts o = {.layout = how == 1 ? LAYOUT_1_9 : LAYOUT_CURRENT, .string_refs = how == 2};
+            otlp_encode_opts o = {.layout = how == 1 ? LAYOUT_1_9 : LAYOUT_CURRENT,
+                                  .string_refs = how == 2};
             buf whole = {0};
             err e = {0};
             assert_ok(otlp_encode(&m, &o, &whole, &e), &e);
             size_t step = whole.n / 50 + 1;
-            for (size_t limit = 1; limit < whole.n + 2 * step; limit += limit + 2 > whole.n && limit < whole.n + 2 ? 1 : step) {
+            for (size_t limit = 1;
+                 limit<whole.n + 2 * step; limit += limit + 2> whole.n && limit < whole.n + 2
+                     ? 1
+                     : step) {
                 buf b = {.limit = limit};
                 e = (err){0};
                 bool ok = otlp_encode(&m, &o, &b, &e);
                 assert_int_equal(ok, limit >= whole.n);
-                if (ok) assert_memory_equal(b.p, whole.p, whole.n);
-                else assert_int_equal(e.code, ERR_LIMIT);
+                if (ok)
+                    assert_memory_equal(b.p, whole.p, whole.n);
+                else
+                    assert_int_equal(e.code, ERR_LIMIT);
                 buf_free(&b);
                 /* The same with something before it. */
                 b = (buf){.limit = limit + 3};
@@ -187,10 +196,13 @@ static void memory_is_a_multiple_of_the_input(void **state)
                 model m;
                 err e = {0};
                 /* Whether it decodes is not the question. */
-                bool ok = otlp_decode(in.p, in.n, &(otlp_decode_opts){.layout = LAYOUT_CURRENT, .lenient = lenient}, &a, &m, &e);
+                bool ok = otlp_decode(
+                    in.p, in.n, &(otlp_decode_opts){.layout = LAYOUT_CURRENT, .lenient = lenient},
+                    &a, &m, &e);
                 if (!ok) assert_true(e.code == ERR_MALFORMED || e.code == ERR_LIMIT);
                 if (a.peak > 65536 + costs[i].times * in.n) {
-                    print_message("# %s: %zu bytes cost %zu, %zu times\n", costs[i].name, in.n, a.peak, a.peak / in.n);
+                    print_message("# %s: %zu bytes cost %zu, %zu times\n", costs[i].name, in.n,
+                                  a.peak, a.peak / in.n);
                     bad = true;
                 }
                 arena_free(&a);
@@ -223,7 +235,8 @@ static void claims_cost_nothing(void **state)
         model m;
         err e = {0};
         assert_true(in.n <= 48);
-        assert_false(otlp_decode(in.p, in.n, &(otlp_decode_opts){.layout = LAYOUT_CURRENT}, &a, &m, &e));
+        assert_false(
+            otlp_decode(in.p, in.n, &(otlp_decode_opts){.layout = LAYOUT_CURRENT}, &a, &m, &e));
         assert_int_equal(e.code, ERR_MALFORMED);
         assert_true(a.peak <= 65536);
         arena_free(&a);
@@ -234,10 +247,8 @@ static void claims_cost_nothing(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decode_sweep),
-        cmocka_unit_test(decode_sweep_with_one_arena),
-        cmocka_unit_test(encode_sweep),
-        cmocka_unit_test(memory_is_a_multiple_of_the_input),
+        cmocka_unit_test(decode_sweep),        cmocka_unit_test(decode_sweep_with_one_arena),
+        cmocka_unit_test(encode_sweep),        cmocka_unit_test(memory_is_a_multiple_of_the_input),
         cmocka_unit_test(claims_cost_nothing),
     };
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);

@@ -12,7 +12,8 @@
 static void decode_bytes(const buf *in, layout l, arena *a, model *out, ledger *led)
 {
     err e = {0};
-    assert_ok(otlp_decode(in->p, in->n, &(otlp_decode_opts){.layout = l, .ledger = led}, a, out, &e), &e);
+    assert_ok(
+        otlp_decode(in->p, in->n, &(otlp_decode_opts){.layout = l, .ledger = led}, a, out, &e), &e);
     assert_true(out->checked);
 }
 
@@ -84,7 +85,8 @@ static void other_bytes_same_model(void **state)
 static void written_as_protoc_writes(void **state)
 {
     (void)state;
-    static const char *const names[] = {"basic", "multi", "nulls", "payload", "minimal", "empty", "near_empty"};
+    static const char *const names[] = {"basic",   "multi", "nulls",     "payload",
+                                        "minimal", "empty", "near_empty"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         char nine[64], ten[64];
         snprintf(nine, sizeof nine, "v1_9/%s.bin", names[i]);
@@ -163,8 +165,10 @@ static void v1_8_comments_and_temporality(void **state)
     assert_true(str_eq(any_str(&t->value), STR("cumulative")));
     assert_non_null(profile_attr(&m, 0, "cpu")); /* its own attribute is still there */
     assert_u64(m.profiles.v[1].attrs.n, 0);
-    assert_true(str_eq(any_str(&profile_attr(&m, 2, KILN_ATTR_AGGREGATION_TEMPORALITY)->value), STR("delta")));
-    assert_true(str_eq(any_str(&profile_attr(&m, 2, PPROF_ATTR_COMMENT)->value.array[0]), STR("second")));
+    assert_true(str_eq(any_str(&profile_attr(&m, 2, KILN_ATTR_AGGREGATION_TEMPORALITY)->value),
+                       STR("delta")));
+    assert_true(
+        str_eq(any_str(&profile_attr(&m, 2, PPROF_ATTR_COMMENT)->value.array[0]), STR("second")));
     assert_u64(l.n, 2);
     assert_int_equal(l.v[0].concept, LOSS_COMMENTS);
     assert_u64(l.v[0].count, 2);
@@ -183,7 +187,8 @@ static void v1_8_comments_and_temporality(void **state)
 static void v1_8_vectors_equal_v1_9(void **state)
 {
     (void)state;
-    static const char *const names[] = {"nulls", "payload", "minimal"}; /* no comments, no temporality */
+    static const char *const names[] = {"nulls", "payload",
+                                        "minimal"}; /* no comments, no temporality */
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         char eight[64], nine[64];
         snprintf(eight, sizeof eight, "v1_8/%s.bin", names[i]);
@@ -202,7 +207,9 @@ static void v1_8_vectors_equal_v1_9(void **state)
 
 /* ---- shapes by hand ---- */
 
-#define TABLES "2{ 1{} 2{} 2{ 2:16 } 3{} 4{} 4{ 1<000102030405060708090a0b0c0d0e0f> } 5\"\" 5\"k\" 5\"v\" 6{} 6{ 1:1 } 7{} 7{ 1[1] } }"
+#define TABLES                                                                                     \
+    "2{ 1{} 2{} 2{ 2:16 } 3{} 4{} 4{ 1<000102030405060708090a0b0c0d0e0f> } 5\"\" 5\"k\" 5\"v\" "   \
+    "6{} 6{ 1:1 } 7{} 7{ 1[1] } }"
 #define PROFILE(fields) "1{ 2{ 2{" fields "} } }"
 
 /* Each pair is the same message. */
@@ -213,36 +220,56 @@ static void equal_messages(void **state)
         const char *name, *plain, *other;
     } cases[] = {
         {"dictionary first", PROFILE("2{ 1:1 4[5] }") TABLES, TABLES PROFILE("2{ 1:1 4[5] }")},
-        {"packed and unpacked", PROFILE("2{ 1:1 2[1 1] 4[5 6] 5<0100000000000000 0200000000000000> }") TABLES,
+        {"packed and unpacked",
+         PROFILE("2{ 1:1 2[1 1] 4[5 6] 5<0100000000000000 0200000000000000> }") TABLES,
          PROFILE("2{ 1:1 2:1 2:1 4:5 4:6 5@1 5@2 }") TABLES},
         {"split packed", PROFILE("2{ 4[5 6 7] }") TABLES, PROFILE("2{ 4[5] 4[] 4:6 4[7] }") TABLES},
-        {"interleaved", PROFILE("2{ 1:1 2[1 1] 4[5 6] }") TABLES, PROFILE("2{ 4[5] 2[1] 1:1 4[6] 2[1] }") TABLES},
-        {"descending", PROFILE("2{ 1:1 2[1] 3:1 4[5] 5@9 }") TABLES, PROFILE("2{ 5@9 4[5] 3:1 2[1] 1:1 }") TABLES},
-        {"last scalar wins", PROFILE("2{ 1:1 3:1 }") TABLES, PROFILE("2{ 1:0 3:0 1:1 3:1 }") TABLES},
+        {"interleaved", PROFILE("2{ 1:1 2[1 1] 4[5 6] }") TABLES,
+         PROFILE("2{ 4[5] 2[1] 1:1 4[6] 2[1] }") TABLES},
+        {"descending", PROFILE("2{ 1:1 2[1] 3:1 4[5] 5@9 }") TABLES,
+         PROFILE("2{ 5@9 4[5] 3:1 2[1] 1:1 }") TABLES},
+        {"last scalar wins", PROFILE("2{ 1:1 3:1 }") TABLES,
+         PROFILE("2{ 1:0 3:0 1:1 3:1 }") TABLES},
         {"samples between other fields", PROFILE("1{ 1:1 } 2{ 1:1 } 2{} 3@7 6:3") TABLES,
          PROFILE("3@5 2{ 1:1 } 1{ 1:2 } 6:3 2{} 1{ 1:1 } 3@7") TABLES},
-        {"value type in two records", PROFILE("1{ 1:1 2:2 }") TABLES, PROFILE("1{ 1:1 } 1{ 2:2 }") TABLES},
-        {"resource in two records", "1{ 1{ 1{ 1\"a\" 2{ 3:1 } } 1{ 1\"b\" } 2:3 3{ 2\"t\" 3\"i\" } 3{ 2\"u\" } } }" TABLES,
-         "1{ 1{ 1{ 1\"a\" 2{ 3:1 } } 2:4 3{ 2\"t\" 3\"i\" } } 1{ 1{ 1\"b\" } 2:3 3{ 2\"u\" } } }" TABLES},
+        {"value type in two records", PROFILE("1{ 1:1 2:2 }") TABLES,
+         PROFILE("1{ 1:1 } 1{ 2:2 }") TABLES},
+        {"resource in two records",
+         "1{ 1{ 1{ 1\"a\" 2{ 3:1 } } 1{ 1\"b\" } 2:3 3{ 2\"t\" 3\"i\" } 3{ 2\"u\" } } }" TABLES,
+         "1{ 1{ 1{ 1\"a\" 2{ 3:1 } } 2:4 3{ 2\"t\" 3\"i\" } } 1{ 1{ 1\"b\" } 2:3 3{ 2\"u\" } } "
+         "}" TABLES},
         {"scope in two records", "1{ 2{ 1{ 1\"n\" 2\"v\" 3{ 1\"a\" } 3{ 1\"b\" } 4:2 } } }" TABLES,
          "1{ 2{ 1{ 1\"x\" 2\"v\" 3{ 1\"a\" } } 1{ 1\"n\" 3{ 1\"b\" } 4:2 } } }" TABLES},
         {"dictionary in pieces", TABLES "2{ 5\"end\" }",
-         "2{ 1{} 2{} 2{ 2:16 } 3{} 4{} 5\"\" } 2{ 4{ 1<000102030405060708090a0b0c0d0e0f> } 5\"k\" 5\"v\" 6{} } "
+         "2{ 1{} 2{} 2{ 2:16 } 3{} 4{} 5\"\" } 2{ 4{ 1<000102030405060708090a0b0c0d0e0f> } 5\"k\" "
+         "5\"v\" 6{} } "
          "2{ 6{ 1:1 } 7{} 7{ 1[1] } 5\"end\" }"},
-        {"stack in chunks", "2{ 2{} 2{ 2:1 } 7{} 7{ 1[1 1 1] } }", "2{ 2{} 2{ 2:1 } 7{} 7{ 1:1 1[1] 1[] 1:1 } }"},
-        {"array in two records", "2{ 6{ 2{ 5{ 1{ 3:1 } 1{ 3:2 } } } } }", "2{ 6{ 2{ 5{ 1{ 3:1 } } 5{ 1{ 3:2 } } } } }"},
-        {"value in two records", "2{ 6{ 2{ 5{ 1{ 3:1 } 1{ 3:2 } } } } }", "2{ 6{ 2{ 5{ 1{ 3:1 } } } 2{ 5{ 1{ 3:2 } } } } }"},
-        {"map in two records", "2{ 6{ 2{ 6{ 1{ 1\"a\" } 1{ 1\"b\" } } } } }", "2{ 6{ 2{ 6{ 1{ 1\"a\" } } 6{ 1{ 1\"b\" } } } } }"},
-        {"last member of the oneof wins", "2{ 6{ 2{ 3:5 } } }", "2{ 6{ 2{ 1\"x\" 5{ 1{} } 3:5 } } }"},
-        {"a list after another member starts anew", "2{ 6{ 2{ 5{ 1{ 3:2 } } } } }", "2{ 6{ 2{ 5{ 1{ 3:1 } } 3:5 5{ 1{ 3:2 } } } } }"},
-        {"key by index", "1{ 1{ 1{ 1\"k\" 2{ 1\"v\" } } } }" TABLES, "1{ 1{ 1{ 3:1 2{ 8:2 } } } }" TABLES},
-        {"inline key wins over the index", "1{ 1{ 1{ 1\"x\" } } }" TABLES, "1{ 1{ 1{ 1\"x\" 3:1 } } }" TABLES},
-        {"references nest", "2{ 5\"\" 5\"k\" 6{ 2{ 6{ 1{ 1\"k\" 2{ 5{ 1{ 1\"k\" } 1{ 1\"\" } } } } } } } }",
+        {"stack in chunks", "2{ 2{} 2{ 2:1 } 7{} 7{ 1[1 1 1] } }",
+         "2{ 2{} 2{ 2:1 } 7{} 7{ 1:1 1[1] 1[] 1:1 } }"},
+        {"array in two records", "2{ 6{ 2{ 5{ 1{ 3:1 } 1{ 3:2 } } } } }",
+         "2{ 6{ 2{ 5{ 1{ 3:1 } } 5{ 1{ 3:2 } } } } }"},
+        {"value in two records", "2{ 6{ 2{ 5{ 1{ 3:1 } 1{ 3:2 } } } } }",
+         "2{ 6{ 2{ 5{ 1{ 3:1 } } } 2{ 5{ 1{ 3:2 } } } } }"},
+        {"map in two records", "2{ 6{ 2{ 6{ 1{ 1\"a\" } 1{ 1\"b\" } } } } }",
+         "2{ 6{ 2{ 6{ 1{ 1\"a\" } } 6{ 1{ 1\"b\" } } } } }"},
+        {"last member of the oneof wins", "2{ 6{ 2{ 3:5 } } }",
+         "2{ 6{ 2{ 1\"x\" 5{ 1{} } 3:5 } } }"},
+        {"a list after another member starts anew", "2{ 6{ 2{ 5{ 1{ 3:2 } } } } }",
+         "2{ 6{ 2{ 5{ 1{ 3:1 } } 3:5 5{ 1{ 3:2 } } } } }"},
+        {"key by index", "1{ 1{ 1{ 1\"k\" 2{ 1\"v\" } } } }" TABLES,
+         "1{ 1{ 1{ 3:1 2{ 8:2 } } } }" TABLES},
+        {"inline key wins over the index", "1{ 1{ 1{ 1\"x\" } } }" TABLES,
+         "1{ 1{ 1{ 1\"x\" 3:1 } } }" TABLES},
+        {"references nest",
+         "2{ 5\"\" 5\"k\" 6{ 2{ 6{ 1{ 1\"k\" 2{ 5{ 1{ 1\"k\" } 1{ 1\"\" } } } } } } } }",
          "2{ 5\"\" 5\"k\" 6{ 2{ 6{ 1{ 3:1 2{ 5{ 1{ 8:1 } 1{ 8:0 } } } } } } } }"},
-        {"references in a scope", "1{ 2{ 1{ 3{ 1\"k\" 2{ 1\"v\" } } } } }" TABLES, "1{ 2{ 1{ 3{ 3:1 2{ 8:2 } } } } }" TABLES},
-        {"32 bits of an index count", PROFILE("2{ 1:1 }") TABLES, PROFILE("2{ 1:0x100000001 }") TABLES},
+        {"references in a scope", "1{ 2{ 1{ 3{ 1\"k\" 2{ 1\"v\" } } } } }" TABLES,
+         "1{ 2{ 1{ 3{ 3:1 2{ 8:2 } } } } }" TABLES},
+        {"32 bits of an index count", PROFILE("2{ 1:1 }") TABLES,
+         PROFILE("2{ 1:0x100000001 }") TABLES},
         {"any bit of a bool counts", "2{ 6{ 2{ 2:1 } } }", "2{ 6{ 2{ 2:256 } } }"},
-        {"another wire type is an unknown field", PROFILE("2{ 1:1 }") TABLES, PROFILE("2{ 1:1 1@1 1#7 3\"abc\" }") TABLES},
+        {"another wire type is an unknown field", PROFILE("2{ 1:1 }") TABLES,
+         PROFILE("2{ 1:1 1@1 1#7 3\"abc\" }") TABLES},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         arena a = {0};
@@ -256,10 +283,12 @@ static void columns(void **state)
 {
     (void)state;
     arena a = {0};
-    model m = decode_text(PROFILE("2{ 1:1 2[1] 4[5] 5@1 } 2{ 4[6 7] } 2{ 3:1 5@2 5@3 } 2{}") TABLES, &a);
+    model m =
+        decode_text(PROFILE("2{ 1:1 2[1] 4[5] 5@1 } 2{ 4[6 7] } 2{ 3:1 5@2 5@3 } 2{}") TABLES, &a);
     const profile *p = &m.profiles.v[0];
     assert_u64(p->n_samples, 4);
-    static const uint32_t n_attrs[] = {1, 0, 0, 0}, n_values[] = {1, 2, 0, 0}, n_times[] = {1, 0, 2, 0};
+    static const uint32_t n_attrs[] = {1, 0, 0, 0}, n_values[] = {1, 2, 0, 0},
+                          n_times[] = {1, 0, 2, 0};
     for (size_t i = 0; i < 4; i++) {
         sample s = sample_at(&m, p, i);
         assert_u64(s.n_attrs, n_attrs[i]);
@@ -283,9 +312,14 @@ static void extreme_numbers(void **state)
 {
     (void)state;
     arena a = {0};
-    model m = decode_text(PROFILE("2{ 4[-1 0x7fffffffffffffff -9223372036854775808] 5@0xffffffffffffffff } 3@0xffffffffffffffff "
-                                  "4:0xffffffffffffffff 6:-5 8:0xffffffff")
-                          "2{ 1{ 1:0xffffffffffffffff 2:1 3:0x8000000000000000 } 2{ 2:0xffffffffffffffff 3{ 2:-1 3:-2 } } 3{ 4:-3 } }", &a);
+    model m =
+        decode_text(PROFILE("2{ 4[-1 0x7fffffffffffffff -9223372036854775808] 5@0xffffffffffffffff "
+                            "} 3@0xffffffffffffffff "
+                            "4:0xffffffffffffffff 6:-5 8:0xffffffff") "2{ 1{ 1:0xffffffffffffffff "
+                                                                      "2:1 3:0x8000000000000000 } "
+                                                                      "2{ 2:0xffffffffffffffff 3{ "
+                                                                      "2:-1 3:-2 } } 3{ 4:-3 } }",
+                    &a);
     const profile *p = &m.profiles.v[0];
     sample s = sample_at(&m, p, 0);
     assert_int_equal(s.values[0], -1);
@@ -304,7 +338,8 @@ static void extreme_numbers(void **state)
 static void missing_tables_get_zero_entries(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"", "1{}", "2{}", PROFILE(""), PROFILE("2{ 4[1] }"), "2{ 5\"\" }"};
+    static const char *const texts[] = {
+        "", "1{}", "2{}", PROFILE(""), PROFILE("2{ 4[1] }"), "2{ 5\"\" }"};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         arena a = {0};
         model m = decode_text(texts[i], &a);
@@ -349,16 +384,19 @@ static void presence(void **state)
 static void unknown_fields_are_counted(void **state)
 {
     (void)state;
-    const char *text = "900:1 1{ 900:1 1{ 900:1 1{ 900:1 2{ 900:1 } } 3{ 900:1 } } 2{ 900:1 1{ 900:1 3{ 900:1 } } "
-                       "2{ 900:1 1{ 900:1 } 2{ 900:1 } 5{ 900:1 } } } } "
-                       "2{ 900:1 1{ 900:1 } 2{ 900:1 3{ 900:1 } } 3{ 900:1 } 4{ 900:1 } 5\"\" 6{ 900:1 2{ 900:1 5{ 900:1 1{ 900:1 } } } } 7{ 900:1 } }";
+    const char *text =
+        "900:1 1{ 900:1 1{ 900:1 1{ 900:1 2{ 900:1 } } 3{ 900:1 } } 2{ 900:1 1{ 900:1 3{ 900:1 } } "
+        "2{ 900:1 1{ 900:1 } 2{ 900:1 } 5{ 900:1 } } } } "
+        "2{ 900:1 1{ 900:1 } 2{ 900:1 3{ 900:1 } } 3{ 900:1 } 4{ 900:1 } 5\"\" 6{ 900:1 2{ 900:1 "
+        "5{ 900:1 1{ 900:1 } } } } 7{ 900:1 } }";
     buf in = wire_bytes(text, NULL);
     for (int off = 0; off < 2; off++) {
         arena a = {0};
         ledger l = {0};
         model m;
         err e = {0};
-        otlp_decode_opts o = {.layout = LAYOUT_CURRENT, .ledger = &l, .simd = off ? SIMD_OFF : SIMD_AUTO};
+        otlp_decode_opts o = {
+            .layout = LAYOUT_CURRENT, .ledger = &l, .simd = off ? SIMD_OFF : SIMD_AUTO};
         assert_ok(otlp_decode(in.p, in.n, &o, &a, &m, &e), &e);
         assert_u64(m.n_unknown, 24);
         assert_u64(l.n, 1);
@@ -387,7 +425,10 @@ static void string_references_on_request(void **state)
     ledger l = {0};
     err e = {0};
     buf nine = {0}, plain = encode(&m, LAYOUT_1_9, false);
-    assert_ok(otlp_encode(&m, &(otlp_encode_opts){.layout = LAYOUT_1_9, .string_refs = true, .ledger = &l}, &nine, &e), &e);
+    assert_ok(otlp_encode(
+                  &m, &(otlp_encode_opts){.layout = LAYOUT_1_9, .string_refs = true, .ledger = &l},
+                  &nine, &e),
+              &e);
     assert_u64(nine.n, plain.n);
     assert_memory_equal(nine.p, plain.p, plain.n);
     assert_u64(l.n, 1);
@@ -417,9 +458,14 @@ static void v1_9_numbers(void **state)
 {
     (void)state;
     arena a = {0};
-    model m = decode_text(PROFILE("1{ 1:1 } 2{ 1:1 2[1] 3:1 4[5] 5@9 } 7<000102030405060708090a0b0c0d0e0f> 11[1]") TABLES, &a);
+    model m = decode_text(
+        PROFILE("1{ 1:1 } 2{ 1:1 2[1] 3:1 4[5] 5@9 } 7<000102030405060708090a0b0c0d0e0f> 11[1]")
+            TABLES,
+        &a);
     buf got = encode(&m, LAYOUT_1_9, false);
-    buf want = wire_bytes(PROFILE("1{ 1:1 } 2{ 1:1 2[5] 3[1] 4:1 5<0900000000000000> } 7<000102030405060708090a0b0c0d0e0f> 11[1]") TABLES, NULL);
+    buf want = wire_bytes(PROFILE("1{ 1:1 } 2{ 1:1 2[5] 3[1] 4:1 5<0900000000000000> } "
+                                  "7<000102030405060708090a0b0c0d0e0f> 11[1]") TABLES,
+                          NULL);
     assert_u64(got.n, want.n);
     assert_memory_equal(got.p, want.p, want.n);
     buf_free(&got);
@@ -438,7 +484,8 @@ static void only_two_layouts_are_written(void **state)
         assert_false(otlp_encode(&m, &(otlp_encode_opts){.layout = (layout)l}, &out, &e));
         assert_int_equal(e.code, ERR_UNSUPPORTED);
         char want[96];
-        snprintf(want, sizeof want, "layout %s can be read but not written: use 1.9 or 1.10", layout_name((layout)l));
+        snprintf(want, sizeof want, "layout %s can be read but not written: use 1.9 or 1.10",
+                 layout_name((layout)l));
         assert_string_equal(e.msg, want);
         buf_free(&out);
     }
@@ -483,7 +530,8 @@ static void response_round_trip(void **state)
         {{0}, ""},
         {{.partial = true}, "1{}"},
         {{.partial = true, .rejected_profiles = 7}, "1{ 1:7 }"},
-        {{.partial = true, .rejected_profiles = -1, .error_message = {"no", 2}}, "1{ 1:-1 2\"no\" }"},
+        {{.partial = true, .rejected_profiles = -1, .error_message = {"no", 2}},
+         "1{ 1:-1 2\"no\" }"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         buf want = wire_bytes(cases[i].bytes, NULL), got = {0};
@@ -515,7 +563,8 @@ static void response_errors(void **state)
         const char *text, *msg, *path;
     } cases[] = {
         {"^1:5", "partial_success (field 1) is a varint, expected length-delimited", ""},
-        {"1{ ^1\"x\" }", "rejected_profiles (field 1) is length-delimited, expected a varint", "partial_success"},
+        {"1{ ^1\"x\" }", "rejected_profiles (field 1) is length-delimited, expected a varint",
+         "partial_success"},
         {"1{ |12 02 61| ^|ff| }", "error_message is not UTF-8: byte 0xff", "partial_success"},
         {"^|0a 05 08|", "field 1 wants 5 bytes, 1 are left", ""},
     };
@@ -532,7 +581,8 @@ static void response_errors(void **state)
     }
     buf full = {.limit = 3};
     err e = {0};
-    assert_false(otlp_response_encode(&(otlp_response){.partial = true, .error_message = STR("long")}, &full, &e));
+    assert_false(otlp_response_encode(
+        &(otlp_response){.partial = true, .error_message = STR("long")}, &full, &e));
     assert_int_equal(e.code, ERR_LIMIT);
     buf_free(&full);
 }
@@ -590,8 +640,8 @@ static buf large_message(size_t n)
 static void few_mallocs_and_none_again(void **state)
 {
     (void)state;
-    buf inputs[] = {large_message(10), large_message(1000), large_message(100000), test_vector("v1_10/basic.bin"),
-                    test_vector("v1_10/anyvalue.bin")};
+    buf inputs[] = {large_message(10), large_message(1000), large_message(100000),
+                    test_vector("v1_10/basic.bin"), test_vector("v1_10/anyvalue.bin")};
     for (size_t i = 0; i < ARRAY_LEN(inputs); i++) {
         arena a = {0};
         model m;
@@ -610,7 +660,8 @@ static void few_mallocs_and_none_again(void **state)
 
 int main(void)
 {
-    if (!hot_has_avx512()) print_message("# this machine has no AVX-512: the portable path is tested twice\n");
+    if (!hot_has_avx512())
+        print_message("# this machine has no AVX-512: the portable path is tested twice\n");
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_bytes_same_model),
         cmocka_unit_test(written_as_protoc_writes),

@@ -27,10 +27,13 @@ static const struct {
     {"padded to ten", "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00", 10, 0, NULL},
     {"empty input", "", 0, 0, "varint runs past the end of the message"},
     {"cut off", "\x80", 1, 0, "varint runs past the end of the message"},
-    {"cut off after nine", "\xff\xff\xff\xff\xff\xff\xff\xff\xff", 9, 0, "varint runs past the end of the message"},
-    {"tenth byte is 2", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10, 0, "varint does not fit 64 bits"},
+    {"cut off after nine", "\xff\xff\xff\xff\xff\xff\xff\xff\xff", 9, 0,
+     "varint runs past the end of the message"},
+    {"tenth byte is 2", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10, 0,
+     "varint does not fit 64 bits"},
     {"eleven bytes", ELEVEN, 11, 0, "varint does not fit 64 bits"},
-    {"tenth byte goes on", "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x81\x00", 11, 0, "varint does not fit 64 bits"},
+    {"tenth byte goes on", "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x81\x00", 11, 0,
+     "varint does not fit 64 bits"},
 };
 
 static void varint_table(void **state)
@@ -85,7 +88,11 @@ static const struct {
     const char *fails;
 } fields[] = {
     {"varint", "\x08\xac\x02", 3, {.number = 1, .wire = 0, .value = 300}, NULL},
-    {"fixed64", "\x11\1\0\0\0\0\0\0\x80", 9, {.number = 2, .wire = 1, .value = 0x8000000000000001}, NULL},
+    {"fixed64",
+     "\x11\1\0\0\0\0\0\0\x80",
+     9,
+     {.number = 2, .wire = 1, .value = 0x8000000000000001},
+     NULL},
     {"bytes", "\x1a\x02hi", 4, {.number = 3, .wire = 2, .value = 2}, NULL},
     {"empty bytes", "\x1a\x00", 2, {.number = 3, .wire = 2, .value = 0}, NULL},
     {"padded length", "\x1a\x82\x80\x80\x80\x00hi", 8, {.number = 3, .wire = 2, .value = 2}, NULL},
@@ -93,7 +100,11 @@ static const struct {
     {"largest number", "\xf8\xff\xff\xff\x0f\x00", 6, {.number = (1u << 29) - 1, .wire = 0}, NULL},
     {"number 0", "\x00\x00", 2, {0}, "field number 0 is not allowed"},
     {"number 0, bytes", "\x02\x00", 2, {0}, "field number 0 is not allowed"},
-    {"number too large", "\x80\x80\x80\x80\x10\x00", 6, {0}, "field number 536870912 is not allowed"},
+    {"number too large",
+     "\x80\x80\x80\x80\x10\x00",
+     6,
+     {0},
+     "field number 536870912 is not allowed"},
     {"padded tag", "\x88\x00\x01", 3, {0}, "the tag of field 1 is padded"},
     {"tag cut off", "\x88", 1, {0}, "varint runs past the end of the message"},
     {"value missing", "\x08", 1, {0}, "varint runs past the end of the message"},
@@ -104,7 +115,10 @@ static const struct {
     {"fixed64 of 7", "\x11\1\2\3\4\5\6\7", 8, {0}, "field 2 wants 8 bytes, 7 are left"},
     {"fixed32 of 3", "\x25\1\2\3", 4, {0}, "field 4 wants 4 bytes, 3 are left"},
     {"bytes of 1", "\x1a\x02h", 3, {0}, "field 3 wants 2 bytes, 1 are left"},
-    {"length 2^63", "\x1a\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 11, {0},
+    {"length 2^63",
+     "\x1a\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01",
+     11,
+     {0},
      "field 3 wants 9223372036854775808 bytes, 0 are left"},
     {"length missing", "\x1a", 1, {0}, "varint runs past the end of the message"},
 };
@@ -153,7 +167,10 @@ static void text_names_the_byte(void **state)
 {
     (void)state;
     err e = {0};
-    pb_cur c = pb_open("\x0a\x04" "ab\xff" "d", 6, &e);
+    pb_cur c = pb_open("\x0a\x04"
+                       "ab\xff"
+                       "d",
+                       6, &e);
     pb_field f;
     str s;
     assert_true(pb_next(&c, &f));
@@ -209,9 +226,9 @@ static void writers_are_read_back(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(varint_table),            cmocka_unit_test(hot_varints_agree),
-        cmocka_unit_test(field_table),             cmocka_unit_test(sub_cursors_are_bounded),
-        cmocka_unit_test(text_names_the_byte),     cmocka_unit_test(nothing_to_read),
+        cmocka_unit_test(varint_table),          cmocka_unit_test(hot_varints_agree),
+        cmocka_unit_test(field_table),           cmocka_unit_test(sub_cursors_are_bounded),
+        cmocka_unit_test(text_names_the_byte),   cmocka_unit_test(nothing_to_read),
         cmocka_unit_test(writers_are_read_back),
     };
     return cmocka_run_group_tests_name("pb", tests, NULL, NULL);

@@ -71,7 +71,8 @@ static void json_names(void **state)
         field_json_name(&f, out, sizeof out);
         assert_string_equal(out, cases[i].camel);
         assert_ptr_equal(message_field_json(&m, str_of(cases[i].camel)), &f);
-        if (strcmp(cases[i].snake, cases[i].camel) != 0) assert_null(message_field_json(&m, str_of(cases[i].snake)));
+        if (strcmp(cases[i].snake, cases[i].camel) != 0)
+            assert_null(message_field_json(&m, str_of(cases[i].snake)));
         char tight[4];
         assert_u64(field_json_name(&f, tight, sizeof tight), strlen(tight)); /* cut, terminated */
     }

@@ -1,0 +1,98 @@
+/* The decoder of the three layouts with columns: its vector and portable paths, the encoder and the
+ * slow reference agree on any bytes; a failure has a place. */
+#include "reference.h"
+
+#include "model/merge.h"
+#include "wire/otlp.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOLDS(cond)                                                                                \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            fprintf(stderr, "does not hold: %s (line %d)\n", #cond, __LINE__);                     \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static void same_bytes(const buf *a, const buf *b)
+{
+    HOLDS(a->n == b->n);
+    HOLDS(a->n == 0 || memcmp(a->p, b->p, a->n) == 0);
+}
+
+static bool decode(const uint8_t *p, size_t n, layout l, bool lenient, simd_mode simd, arena *a,
+                   model *m)
+{
+    err e = {0};
+    if (otlp_decode(p, n, &(otlp_decode_opts){.layout = l, .lenient = lenient, .simd = simd}, a, m,
+                    &e))
+        return true;
+    HOLDS(e.code == ERR_MALFORMED || e.code == ERR_LIMIT);
+    HOLDS(e.offset <= n); /* otlp_locate found it */
+    HOLDS(e.msg[0] != '\0');
+    return false;
+}
+
+static buf encode(const model *m, layout l, bool refs, simd_mode simd)
+{
+    buf out = {0};
+    err e = {0};
+    HOLDS(otlp_encode(m, &(otlp_encode_opts){.layout = l, .string_refs = refs, .simd = simd}, &out,
+                      &e));
+    return out;
+}
+
+/* What was written is read back as the same model, and written the same. */
+static void round_trip(const model *m, layout l, bool refs, arena *a)
+{
+    buf fast = encode(m, l, refs, SIMD_AUTO), plain = encode(m, l, refs, SIMD_OFF);
+    same_bytes(&fast, &plain);
+    model again;
+    HOLDS(decode((const uint8_t *)fast.p, fast.n, l, false, SIMD_AUTO, a, &again));
+    HOLDS(model_equal(m, &again, NULL));
+    buf twice = encode(&again, l, refs, SIMD_AUTO);
+    same_bytes(&fast, &twice);
+    buf_free(&fast);
+    buf_free(&plain);
+    buf_free(&twice);
+}
+
+static void one_layout(const uint8_t *p, size_t n, layout l)
+{
+    arena a = {0}, b = {0};
+    model x, y, loose;
+    bool ok = decode(p, n, l, false, SIMD_AUTO, &a, &x);
+    HOLDS(decode(p, n, l, false, SIMD_OFF, &b, &y) == ok);
+    HOLDS(decode(p, n, l, true, SIMD_AUTO, &b, &loose) >= ok); /* lenient takes more, never less */
+    if (ok) {
+        HOLDS(x.checked && y.checked && x.n_unknown == y.n_unknown);
+        HOLDS(model_equal(&x, &y, NULL));
+        round_trip(&x, LAYOUT_1_9, false, &a);
+        round_trip(&x, LAYOUT_1_10, false, &a);
+        round_trip(&x, LAYOUT_1_10, true, &a);
+    }
+    if (l >= LAYOUT_1_9) {
+        buf want = {0};
+        bool fine = reference_canonical(p, n, l, &b, &want);
+        HOLDS(fine || !ok); /* the decoder also refuses references that a later field overwrote */
+        if (ok) {
+            buf got = encode(&x, l, false, SIMD_AUTO);
+            same_bytes(&got, &want);
+            buf_free(&got);
+        }
+        buf_free(&want);
+    }
+    arena_free(&a);
+    arena_free(&b);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    for (layout l = LAYOUT_1_8; l <= LAYOUT_1_10; l++) one_layout(p, n, l);
+    return 0;
+}
