@@ -140,13 +140,17 @@ source *file_open(const char *path, err *e)
 
 /* open() and not mkostemp(): the kernel takes the umask off the mode by itself.  Reading the umask
  * means changing it, for the whole process of whoever linked us. */
-static int open_new(const char *name) { return open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }
+static int open_new(const char *name)
+{
+    return open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
 
 static bool create_temporary(file_out *out, err *e)
 {
     for (int tries = 0; tries < 100; tries++) {
         uint32_t random = 0;
-        if (getrandom(&random, sizeof random, GRND_NONBLOCK) < 0) random = (uint32_t)getpid() + (uint32_t)tries;
+        if (getrandom(&random, sizeof random, GRND_NONBLOCK) < 0)
+            random = (uint32_t)getpid() + (uint32_t)tries;
         free(out->name);
         if (asprintf(&out->name, "%s.%08x.tmp", out->path, random) < 0) {
             out->name = NULL;
