@@ -39,7 +39,7 @@ static void read_both(const uint8_t *p, size_t n)
 /* Any numbers written, and read back. */
 static void write_both(const uint8_t *p, size_t n)
 {
-    size_t count = n / 4, room = count * 5;
+    size_t count = n / 4, room = count * 5 + PACKED_PUT_ROOM;
     uint32_t *v = malloc(n + 4), *back = malloc((room + HOT_SLACK) * sizeof *back);
     uint8_t *a = malloc(room + 1), *b = malloc(room + HOT_MARGIN);
     HOLDS(v && back && a && b);

@@ -73,3 +73,9 @@
 #define KILN_ATTR_LOST_SAMPLES "kiln.lost_samples"                       /* profile, int */
 #define KILN_ATTR_OFF_CPU_BOUND "kiln.off_cpu.bound"                     /* sample */
 #define KILN_ATTR_SYMBOL "kiln.symbol"                                   /* location */
+#define KILN_ATTR_SPLUNK_BODY "kiln.splunk.body"                         /* profile */
+#define KILN_ATTR_SPLUNK_RECORD "kiln.splunk.record"                     /* profile, kvlist */
+#define KILN_ATTR_SPLUNK_TIME "kiln.splunk.time"                         /* profile, int */
+#define KILN_ATTR_SPLUNK_OBSERVED "kiln.splunk.observed_time"            /* profile, sample, int */
+#define KILN_ATTR_SPLUNK_THREAD "kiln.splunk.thread"                     /* sample */
+#define KILN_ATTR_SPLUNK_FRAME "kiln.splunk.frame"                       /* location */

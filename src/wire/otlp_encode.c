@@ -228,7 +228,7 @@ static bool put_stacks(encoder *x)
     const dict *d = &x->m->dict;
     for (size_t i = dict_n_stacks(d); i-- > 0;) {
         span s = dict_stack(d, (uint32_t)i);
-        if (!room(x, (size_t)s.n * 5 + 2 * HEAD)) return false;
+        if (!room(x, (size_t)s.n * 5 + 2 * HEAD + PACKED_PUT_ROOM)) return false;
         uint8_t *after = x->w, *w = after;
         if (s.n) w = put_head(x->packed(w, refs_at(&d->frames, s), s.n), 1, after);
         x->w = put_head(w, 7, after);

@@ -57,7 +57,9 @@ hot_dictionary_fn hot_dictionary_portable, hot_dictionary_avx512;
 typedef ptrdiff_t packed_u32_fn(const uint8_t *p, const uint8_t *q, uint32_t *to, uint32_t *max);
 packed_u32_fn packed_u32_portable, packed_u32_avx512;
 
-/* n varints that end just before w; returns where they begin. */
+/* n varints that end just before w; returns where they begin.  There is room for 5n bytes and
+ * PACKED_PUT_ROOM more, which may be written to. */
+enum { PACKED_PUT_ROOM = 64 };
 typedef uint8_t *packed_put_fn(uint8_t *w, const uint32_t *v, size_t n);
 packed_put_fn packed_put_portable, packed_put_avx512;
 

@@ -5,6 +5,11 @@
 #include "base/ban.h"
 #include <immintrin.h>
 
+static const uint8_t byte_ramp[64] = {
+    0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+    22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
+    44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+
 /* 64 bytes a step.  The bytes without the high bit end a varint, so the bytes after them begin one:
  *
  *   starts   positions of the first bytes, 8 bits each, compressed to the front
@@ -16,11 +21,7 @@
 ALWAYS_INLINE ptrdiff_t packed_vector(const uint8_t *p, const uint8_t *q, uint32_t *to,
                                       uint32_t *max)
 {
-    static const uint8_t ramp[64] = {
-        0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
-        22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
-        44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
-    const __m512i positions = _mm512_loadu_si512(ramp);
+    const __m512i positions = _mm512_loadu_si512(byte_ramp);
     const __m512i spread = _mm512_set1_epi32(0x03020100), sixteen = _mm512_set1_epi8(16);
     const __m512i first_16 = _mm512_inserti64x4(
         _mm512_castsi256_si512(_mm256_setr_epi32(0, 0x01010101, 0x02020202, 0x03030303, 0x04040404,
@@ -131,41 +132,38 @@ ALWAYS_INLINE const uint8_t *varint_pext(const uint8_t *p, const uint8_t *q, uin
 #define HOT_VARINT varint_pext
 #include "wire/otlp_hot.inc"
 
-/* 16 indices a step, the last ones first: each lane gets its 7-bit groups spread over its four
- * bytes, continuation bits set, and the bytes in use compressed together. */
+/* 16 indices a step, the last ones first.  The 7-bit groups of a lane go to its four bytes by one
+ * multishift.  Which bytes are used is worked out on the 64-bit mask of bytes that are not zero, four
+ * bits a lane: all up to the highest, and always the first; a byte continues when the next is used.
+ * The bytes in use are compressed together and rotated to the end of the register, so that one plain
+ * store puts the last byte just before w.  What it writes further down is overwritten by what comes
+ * next: PACKED_PUT_ROOM. */
 uint8_t *packed_put_avx512(uint8_t *w, const uint32_t *v, size_t n)
 {
-    const __m512i group_0 = _mm512_set1_epi32(0x7f), group_1 = _mm512_set1_epi32(0x7f00),
-                  group_2 = _mm512_set1_epi32(0x7f0000), group_3 = _mm512_set1_epi32(0x7f000000);
+    const __m512i groups = _mm512_set1_epi64(0x352e2720150e0700);
+    const __m512i low = _mm512_set1_epi8(0x7f), high = _mm512_set1_epi8((char)0x80);
+    const __m512i ramp = _mm512_loadu_si512(byte_ramp);
     while (n) {
         unsigned k = n < 16 ? (unsigned)n : 16;
         n -= k;
-        __mmask16 lanes = (__mmask16)((1u << k) - 1);
-        __m512i x = _mm512_maskz_loadu_epi32(lanes, v + n);
+        __m512i x = _mm512_maskz_loadu_epi32((__mmask16)((1u << k) - 1), v + n);
         if (UNLIKELY(_mm512_cmpge_epu32_mask(x, _mm512_set1_epi32(1 << 28)))) {
             w = packed_put_portable(w, v + n, k); /* five bytes: rare */
             continue;
         }
-        __mmask16 two = _mm512_cmpge_epu32_mask(x, _mm512_set1_epi32(1 << 7)),
-                  three = _mm512_cmpge_epu32_mask(x, _mm512_set1_epi32(1 << 14)),
-                  four = _mm512_cmpge_epu32_mask(x, _mm512_set1_epi32(1 << 21));
-        __m512i y =
-            _mm512_or_si512(_mm512_or_si512(_mm512_and_si512(x, group_0),
-                                            _mm512_and_si512(_mm512_slli_epi32(x, 1), group_1)),
-                            _mm512_or_si512(_mm512_and_si512(_mm512_slli_epi32(x, 2), group_2),
-                                            _mm512_and_si512(_mm512_slli_epi32(x, 3), group_3)));
-        __m512i more = _mm512_or_si512(_mm512_maskz_set1_epi32(two, 0x80),
-                                       _mm512_or_si512(_mm512_maskz_set1_epi32(three, 0x8000),
-                                                       _mm512_maskz_set1_epi32(four, 0x800000)));
-        /* A byte is used when it is the first of its lane or the one before it continues. */
-        __m512i used =
-            _mm512_or_si512(_mm512_maskz_set1_epi32(lanes, 0x80), _mm512_slli_epi32(more, 8));
-        uint64_t keep = _mm512_movepi8_mask(used);
-        unsigned bytes_n = (unsigned)__builtin_popcountll(keep);
-        uint64_t store = bytes_n == 64 ? ~(uint64_t)0 : ((uint64_t)1 << bytes_n) - 1;
+        uint64_t lanes = k == 16 ? ~(uint64_t)0 : ((uint64_t)1 << (4 * k)) - 1;
+        __m512i y = _mm512_and_si512(_mm512_multishift_epi64_epi8(groups, x), low);
+        uint64_t used = _mm512_test_epi8_mask(y, y);
+        used |= used >> 1 & 0x7777777777777777u;
+        used |= used >> 2 & 0x3333333333333333u;
+        used |= 0x1111111111111111u & lanes;
+        uint64_t more = used >> 1 & 0x7777777777777777u;
+        y = _mm512_mask_add_epi8(y, more, y, high);
+        unsigned bytes_n = (unsigned)__builtin_popcountll(used);
+        y = _mm512_maskz_compress_epi8(used, y);
+        y = _mm512_permutexvar_epi8(_mm512_add_epi8(ramp, _mm512_set1_epi8((char)bytes_n)), y);
+        _mm512_storeu_si512(w - 64, y);
         w -= bytes_n;
-        _mm512_mask_storeu_epi8(w, store,
-                                _mm512_maskz_compress_epi8(keep, _mm512_or_si512(y, more)));
     }
     return w;
 }
