@@ -1,0 +1,380 @@
+/* The model as one profile.proto message. */
+#include "format/pprof_write.h"
+
+#include "wire/pb.h"
+#include "base/ban.h"
+#include <inttypes.h>
+
+/* ---- small things ---- */
+
+bool pw_limit(pw *w) { return err_set(w->e, ERR_LIMIT, "there is no memory to write pprof"); }
+
+void pw_lose(pw *w, loss_concept c, const char *carried_as, uint64_t n, const char *path, str value)
+{
+    ledger_add_n(w->ledger, STAGE_WRITE, c, carried_as, n, path, value);
+}
+
+bool pw_text(pw *w, str s, uint32_t *out)
+{
+    *out = 0;
+    if (!s.n) return true;
+    if (!hash_index_room(&w->by_text, &w->a)) return pw_limit(w);
+    uint64_t h = hash_bytes(s.p, s.n, 0);
+    uint32_t i = hash_first(&w->by_text, h);
+    for (uint32_t at; hash_next(&w->by_text, &i, h, &at); i++)
+        if (str_eq(w->strings.v[at], s)) return *out = at, true;
+    str *slot = vec_push(&w->a, &w->strings);
+    if (!slot) return pw_limit(w);
+    *slot = s;
+    *out = (uint32_t)(w->strings.n - 1);
+    hash_put(&w->by_text, i, h, *out);
+    return true;
+}
+
+bool pw_string(pw *w, uint32_t model_string, uint32_t *out)
+{
+    if (model_string >= w->string.n) return *out = 0, true;
+    uint32_t *known = &w->string.v[model_string];
+    if (!*known) {
+        uint32_t i;
+        if (!pw_text(w, dict_str(w->d, model_string), &i)) return false;
+        *known = i + 1;
+    }
+    *out = *known - 1;
+    return true;
+}
+
+/* A number field, left out at 0. */
+static void put(buf *b, uint32_t number, uint64_t v)
+{
+    if (v) pb_put_uint(b, number, v);
+}
+
+static bool put_string(pw *w, buf *b, uint32_t number, uint32_t model_string)
+{
+    uint32_t s;
+    if (!pw_string(w, model_string, &s)) return false;
+    put(b, number, s);
+    return true;
+}
+
+/* The scratch as a message field of the output. */
+static void put_scratch(pw *w, uint32_t number)
+{
+    pb_put_bytes(w->out, number, buf_view(&w->scratch));
+    if (w->scratch.failed) w->out->failed = true;
+}
+
+static bool put_value_type(pw *w, uint32_t number, value_type t)
+{
+    buf_reset(&w->scratch);
+    if (!put_string(w, &w->scratch, 1, t.type) || !put_string(w, &w->scratch, 2, t.unit))
+        return false;
+    put_scratch(w, number);
+    return true;
+}
+
+/* ---- samples ---- */
+
+static uint64_t packed_len(const uint32_t *v, uint32_t n, uint32_t zero)
+{
+    uint64_t len = 0;
+    for (uint32_t i = 0; i < n; i++) len += pb_varint_len(v[i] ? v[i] : zero);
+    return len;
+}
+
+static uint8_t *put_varint(uint8_t *p, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7) *p++ = (uint8_t)(v | 0x80);
+    *p++ = (uint8_t)v;
+    return p;
+}
+
+/* All labels of a row into the scratch. */
+static bool row_labels(pw *w, const pw_row *r)
+{
+    buf *b = &w->scratch;
+    size_t n = 0;
+    bool ids = false;
+    str records;
+    for (uint32_t i = 0; i < r->n_attrs; i++) { /* made first: making one uses the scratch */
+        const pw_label *l;
+        if (!pw_attr_label(w, r->attrs[i], &l)) return false;
+        n += l->records.n;
+        ids |= l->is_id;
+    }
+    if (r->link && !pw_link_label(w, r->link, &records)) return false;
+    if (w->resource_label && !pw_resource_label(w, r->resource, &records)) return false;
+    buf_reset(b);
+    for (uint32_t i = 0; n && i < r->n_attrs; i++) buf_str(b, w->attr_label[r->attrs[i]].records);
+    if (r->link) {
+        if (ids) pw_lose(w, LOSS_LINK, NULL, 1, "samples.link_index", STR("trace_id"));
+        buf_str(b, w->link_label[r->link]);
+    }
+    if (w->resource_label) buf_str(b, w->resource_label[r->resource]);
+    if (!r->timed) return true;
+    return pw_put_num(w, STR("timestamp"), (int64_t)r->time, STR("nanoseconds"), b);
+}
+
+bool pw_sample(pw *w, const pw_row *r, const int64_t *values, size_t n_values)
+{
+    span s = r->stack < dict_n_stacks(w->d) ? dict_stack(w->d, r->stack) : (span){0};
+    const uint32_t *frame = refs_at(&w->d->frames, s);
+    uint32_t zero = (uint32_t)w->d->locations.n;
+    for (uint32_t i = 0; i < s.n; i++) w->location_0 |= frame[i] == 0;
+    if (!row_labels(w, r)) return false;
+    uint64_t ids = packed_len(frame, s.n, zero), numbers = 0;
+    for (size_t i = 0; i < n_values; i++) numbers += pb_varint_len((uint64_t)values[i]);
+    uint64_t n = w->scratch.n;
+    if (ids) n += 1 + pb_varint_len(ids) + ids;
+    if (numbers) n += 1 + pb_varint_len(numbers) + numbers;
+    if (w->scratch.failed || !buf_reserve(w->out, n + 16)) return pw_limit(w);
+    uint8_t *begin = (uint8_t *)w->out->p + w->out->n, *p = begin;
+    *p++ = 0x12;
+    p = put_varint(p, n);
+    if (ids) {
+        *p++ = 0x0a;
+        p = put_varint(p, ids);
+        for (uint32_t i = 0; i < s.n; i++) p = put_varint(p, frame[i] ? frame[i] : zero);
+    }
+    if (numbers) {
+        *p++ = 0x12;
+        p = put_varint(p, numbers);
+        for (size_t i = 0; i < n_values; i++) p = put_varint(p, (uint64_t)values[i]);
+    }
+    if (w->scratch.n) memcpy(p, w->scratch.p, w->scratch.n);
+    w->out->n += (size_t)(p - begin) + w->scratch.n;
+    return true;
+}
+
+/* ---- tables ---- */
+
+/* What a mapping's attributes say that pprof has fields for. */
+typedef struct mapping_facts {
+    str build_id;
+    const char *build_key;
+    bool has[4];
+} mapping_facts;
+
+static void take_build_id(pw *w, mapping_facts *f, const char *key, str id)
+{
+    /* The GNU id is what pprof tools look for; Go's comes next. */
+    static const char *const best[] = {ATTR_BUILD_ID_GNU, ATTR_BUILD_ID_GO, ATTR_BUILD_ID_HTLHASH,
+                                       KILN_ATTR_BUILD_ID_HASH};
+    size_t mine = 0, had = 0;
+    while (strcmp(best[mine], key)) mine++;
+    while (f->build_key && strcmp(best[had], f->build_key)) had++;
+    if (f->build_key)
+        pw_lose(w, LOSS_BUILD_ID, NULL, 1, "mapping_table", mine < had ? f->build_id : id);
+    if (!f->build_key || mine < had) f->build_key = best[mine], f->build_id = id;
+}
+
+static void mapping_attr(pw *w, const attribute *t, mapping_facts *f)
+{
+    static const char *const has[4] = {PPROF_ATTR_HAS_FUNCTIONS, PPROF_ATTR_HAS_FILENAMES,
+                                       PPROF_ATTR_HAS_LINE_NUMBERS, PPROF_ATTR_HAS_INLINE_FRAMES};
+    static const char *const ids[4] = {ATTR_BUILD_ID_GNU, ATTR_BUILD_ID_GO, ATTR_BUILD_ID_HTLHASH,
+                                       KILN_ATTR_BUILD_ID_HASH};
+    str key = dict_str(w->d, t->key), text = pw_attr_text(&t->value);
+    if (t->unit) pw_lose(w, LOSS_ATTRIBUTE_UNIT, NULL, 1, "mapping_table", dict_str(w->d, t->unit));
+    for (size_t i = 0; i < 4; i++) {
+        if (str_eq(key, str_of(has[i])) && t->value.kind == ANY_BOOL) {
+            f->has[i] = t->value.i != 0;
+            return;
+        }
+        if (str_eq(key, str_of(ids[i])) && text.n) {
+            take_build_id(w, f, ids[i], text);
+            return;
+        }
+    }
+    bool kind = str_eq(key, STR(KILN_ATTR_BUILD_ID_KIND));
+    pw_lose(w, kind ? LOSS_BUILD_ID_KIND : LOSS_ATTRIBUTE, NULL, 1, "mapping_table", key);
+}
+
+static bool put_mapping(pw *w, const mapping *m, uint64_t id)
+{
+    mapping_facts f = {0};
+    const uint32_t *attrs = refs_at(&w->d->attr_refs, m->attrs);
+    for (uint32_t i = 0; i < m->attrs.n; i++)
+        if (attrs[i]) mapping_attr(w, &w->d->attributes.v[attrs[i]], &f);
+    /* Anything but a GNU id, or Go's own form, reads back as a GNU id. */
+    bool slash = f.build_id.n && memchr(f.build_id.p, '/', f.build_id.n);
+    if (f.build_key && strcmp(f.build_key, slash ? ATTR_BUILD_ID_GO : ATTR_BUILD_ID_GNU))
+        pw_lose(w, LOSS_BUILD_ID_KIND, NULL, 1, "mapping_table", str_of(f.build_key));
+    buf *b = &w->scratch;
+    uint32_t build;
+    buf_reset(b);
+    put(b, 1, id);
+    put(b, 2, m->memory_start);
+    put(b, 3, m->memory_limit);
+    put(b, 4, m->file_offset);
+    if (!put_string(w, b, 5, m->filename) || !pw_text(w, f.build_id, &build)) return false;
+    put(b, 6, build);
+    for (uint32_t i = 0; i < 4; i++) put(b, 7 + i, f.has[i]);
+    put_scratch(w, 3);
+    return true;
+}
+
+static bool is_zero_mapping(const mapping *m)
+{
+    return !m->memory_start && !m->memory_limit && !m->file_offset && !m->filename && !m->attrs.n;
+}
+
+static bool put_mappings(pw *w)
+{
+    size_t n = w->d->mappings.n;
+    for (size_t i = 1; i < n; i++)
+        if (!put_mapping(w, &w->d->mappings.v[i], i)) return false;
+    return !n || is_zero_mapping(&w->d->mappings.v[0]) || put_mapping(w, &w->d->mappings.v[0], n);
+}
+
+static bool location_attr(pw *w, const attribute *t)
+{
+    str key = dict_str(w->d, t->key);
+    if (t->unit)
+        pw_lose(w, LOSS_ATTRIBUTE_UNIT, NULL, 1, "location_table", dict_str(w->d, t->unit));
+    if (str_eq(key, STR(PPROF_ATTR_IS_FOLDED)) && t->value.kind == ANY_BOOL) return t->value.i != 0;
+    bool type = str_eq(key, STR(ATTR_FRAME_TYPE));
+    pw_lose(w, type ? LOSS_FRAME_TYPE : LOSS_ATTRIBUTE, NULL, 1, "location_table",
+            type ? pw_attr_text(&t->value) : key);
+    return false;
+}
+
+static void put_line(pw *w, buf *b, const line *l)
+{
+    uint64_t function_id = l->function ? l->function : w->d->functions.n;
+    uint64_t v[3] = {function_id, (uint64_t)l->line, (uint64_t)l->column}, n = 0;
+    for (size_t i = 0; i < 3; i++)
+        if (v[i]) n += 1 + pb_varint_len(v[i]);
+    w->function_0 |= !l->function;
+    buf_putc(b, 0x22);
+    pb_put_varint(b, n);
+    for (uint32_t i = 0; i < 3; i++) put(b, i + 1, v[i]);
+}
+
+static void put_location(pw *w, const location *l, uint64_t id)
+{
+    const dict *d = w->d;
+    buf *b = &w->scratch;
+    bool folded = false, mapped = l->mapping || (d->mappings.n && !is_zero_mapping(d->mappings.v));
+    const uint32_t *attrs = refs_at(&d->attr_refs, l->attrs);
+    for (uint32_t i = 0; i < l->attrs.n; i++)
+        if (attrs[i]) folded |= location_attr(w, &d->attributes.v[attrs[i]]);
+    buf_reset(b);
+    put(b, 1, id);
+    put(b, 2, mapped ? (l->mapping ? l->mapping : d->mappings.n) : 0);
+    put(b, 3, l->address);
+    for (uint32_t i = 0; i < l->lines.n; i++) put_line(w, b, &d->lines.v[l->lines.at + i]);
+    put(b, 5, folded);
+    put_scratch(w, 4);
+}
+
+static void put_locations(pw *w)
+{
+    size_t n = w->d->locations.n;
+    static const location none;
+    for (size_t i = 1; i < n; i++) put_location(w, &w->d->locations.v[i], i);
+    if (w->location_0) put_location(w, n ? &w->d->locations.v[0] : &none, n ? n : 1);
+}
+
+static bool put_function(pw *w, const function *f, uint64_t id)
+{
+    buf *b = &w->scratch;
+    buf_reset(b);
+    put(b, 1, id);
+    if (!put_string(w, b, 2, f->name) || !put_string(w, b, 3, f->system_name) ||
+        !put_string(w, b, 4, f->filename))
+        return false;
+    put(b, 5, (uint64_t)f->start_line);
+    put_scratch(w, 5);
+    return true;
+}
+
+static bool put_functions(pw *w)
+{
+    size_t n = w->d->functions.n;
+    for (size_t i = 1; i < n; i++)
+        if (!put_function(w, &w->d->functions.v[i], i)) return false;
+    return !w->function_0 || !n || put_function(w, &w->d->functions.v[0], n);
+}
+
+/* ---- the message ---- */
+
+static uint64_t as_signed(pw *w, uint64_t v, const char *path)
+{
+    if (v <= INT64_MAX) return v;
+    char text[24];
+    int n = snprintf(text, sizeof text, "%" PRIu64, v);
+    pw_lose(w, LOSS_TIME, NULL, 1, path, (str){text, (size_t)n});
+    return INT64_MAX;
+}
+
+static bool prepare(pw *w)
+{
+    str *first = vec_push(&w->a, &w->strings);
+    w->attr_label = arena_new(&w->a, pw_label, w->d->attributes.n);
+    w->link_label = arena_new(&w->a, str, w->d->links.n);
+    if (!first || !w->attr_label || !w->link_label ||
+        !vec_reserve(&w->a, &w->string, w->d->strings.n))
+        return pw_limit(w);
+    *first = (str){"", 0};
+    memset(w->string.v, 0, w->d->strings.n * sizeof *w->string.v);
+    w->string.n = w->d->strings.n;
+    return true;
+}
+
+static bool put_types(pw *w, const pw_plan *p)
+{
+    /* What a pprof without types and samples becomes in the model, and back. */
+    const profile *v = w->m->profiles.v;
+    if (p->groups.n == 1 && p->types.n == 1 && !v[0].n_samples && !v[0].sample_type.type &&
+        !v[0].sample_type.unit)
+        return true;
+    for (size_t i = 0; i < p->types.n; i++)
+        if (!put_value_type(w, 1, p->types.v[i])) return false;
+    return true;
+}
+
+static bool put_tail(pw *w, const pw_plan *p, const pw_texts *t)
+{
+    pw_window x = pw_window_of(w);
+    put(w->out, 7, t->drop_frames);
+    put(w->out, 8, t->keep_frames);
+    put(w->out, 9, as_signed(w, x.start, "profiles.time_unix_nano"));
+    put(w->out, 10, as_signed(w, x.end - x.start, "profiles.duration_nano"));
+    if ((x.period_type.type || x.period_type.unit) && !put_value_type(w, 11, x.period_type))
+        return false;
+    put(w->out, 12, (uint64_t)x.period);
+    buf_reset(&w->scratch);
+    for (size_t i = 0; i < t->comments.n; i++) pb_put_varint(&w->scratch, t->comments.v[i]);
+    if (w->scratch.n) put_scratch(w, 13);
+    uint32_t name;
+    if (!pw_text(w, p->default_type, &name)) return false;
+    put(w->out, 14, name);
+    put(w->out, 15, t->doc_url);
+    return true;
+}
+
+static bool write_all(pw *w)
+{
+    pw_plan plan = {0};
+    pw_texts t = {0};
+    if (!prepare(w) || !pw_plan_make(w, &plan) || !pw_texts_of(w, &t) || !put_types(w, &plan) ||
+        !pw_rows(w, &plan) || !put_mappings(w))
+        return false;
+    put_locations(w);
+    if (!put_functions(w) || !put_tail(w, &plan, &t)) return false;
+    for (size_t i = 0; i < w->strings.n; i++) pb_put_bytes(w->out, 6, w->strings.v[i]);
+    return true;
+}
+
+bool pprof_encode(const model *m, const pprof_write_opts *o, buf *out, err *e)
+{
+    if (!m->checked) return err_set(e, ERR_USAGE, "only a checked model can be written as pprof");
+    pw w = {.m = m, .d = &m->dict, .o = o, .ledger = o->ledger, .e = e, .out = out};
+    bool ok = write_all(&w);
+    if (ok && out->failed) ok = err_set(e, ERR_LIMIT, "the output does not fit in memory");
+    buf_free(&w.scratch);
+    arena_free(&w.a);
+    return ok;
+}
