@@ -1,0 +1,41 @@
+/* perf script text in: an error, or a model.  The text written from it reads back; from the second on
+ * it stays the same (the first may put events together whose names only differed in bytes that the
+ * text cannot hold), as long as it has times: without them a name may look like ids. */
+#include "format/perf_script.h"
+
+#include <stdlib.h>
+
+#define MUST(x)                                                                                    \
+    do                                                                                             \
+        if (!(x)) abort();                                                                         \
+    while (0)
+
+static bool again(str in, uint64_t anchor, buf *text)
+{
+    arena a = {.budget = 64 << 20};
+    model m;
+    err e = {0};
+    read_opts o = {.time_anchor = anchor};
+    bool ok = format_perf_script.read(&format_perf_script, in, &o, &a, &m, NULL, &e);
+    if (!ok) MUST(e.code != ERR_OK && e.msg[0] && (e.offset <= in.n || e.offset == NO_OFFSET));
+    bool timed = ok && m.times.n && m.times.n == m.values.n;
+    if (ok) MUST(format_perf_script.write(&format_perf_script, &m, &(write_opts){0}, text, &e));
+    arena_free(&a);
+    return timed;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    str in = {(const char *)data, n};
+    format_perf_script.detect(in);
+    buf one = {0}, two = {0}, three = {0};
+    const uint64_t anchor = UINT64_C(1700000000000000000);
+    if (again(in, anchor, &one)) {
+        MUST(again(buf_view(&one), anchor, &two));
+        MUST(again(buf_view(&two), anchor, &three));
+        MUST(str_eq(buf_view(&two), buf_view(&three)));
+    }
+    buf_free(&one), buf_free(&two), buf_free(&three);
+    return 0;
+}

@@ -1,0 +1,186 @@
+/* Call chains to stacks: the same chain over the same maps is answered from a table; otherwise each
+ * address is (again from a table, if the maps are the same), and only then is a map looked for. */
+#include "format/perf_data.h"
+
+#include "wire/carried.h"
+#include "base/ban.h"
+
+/* Entries of a chain from here on are no addresses but say what follows (PERF_CONTEXT_*). */
+#define CONTEXT_MAX ((uint64_t)-4095)
+#define CONTEXT_HV ((uint64_t)-32)
+#define CONTEXT_KERNEL ((uint64_t)-128)
+#define CONTEXT_USER ((uint64_t)-512)
+#define CONTEXT_USER_DEFERRED                                                                      \
+    ((uint64_t)-640) /* its user part comes later, by the cookie behind it */
+#define CONTEXT_GUEST_KERNEL ((uint64_t)-2176)
+#define CONTEXT_GUEST_USER ((uint64_t)-2560)
+#define CONTEXT_GUEST ((uint64_t)-2048)
+
+/* ---- mappings ---- */
+
+bool perf_is_native(str name)
+{
+    if (str_eq(name, STR("[vdso]")) || str_eq(name, STR("[vsyscall]"))) return true;
+    return str_starts(name, STR("/")) && !str_starts(name, STR("//")) &&
+           !str_starts(name, STR("/dev/")) && !str_starts(name, STR("/memfd:")) &&
+           !str_starts(name, STR("/SYSV")) && !str_starts(name, STR("/anon_hugepage")) &&
+           !str_ends(name, STR(".map"));
+}
+
+static uint32_t build_id_attr(perf_data *d, const perf_map *m)
+{
+    const uint8_t *id = (const uint8_t *)m->build_id.p;
+    size_t n = m->build_id.n;
+    const perf_build_id *b = n ? NULL : perf_find_build_id(d, m->filename);
+    if (b) id = b->id, n = b->n;
+    if (!n || id_is_zero(id, n)) return 0;
+    char *hex = arena_alloc(d->a, 2 * BUILD_ID_MAX + 1);
+    if (!hex) return d->b.failed = true, 0;
+    hex_encode(id, n, hex);
+    return builder_attribute_str(&d->b, STR(ATTR_BUILD_ID_GNU), (str){hex, 2 * n});
+}
+
+static uint32_t kernel_attr(perf_data *d)
+{
+    if (!d->attr_kernel)
+        d->attr_kernel = builder_attribute_str(&d->b, STR(ATTR_FRAME_TYPE), STR("kernel"));
+    return d->attr_kernel;
+}
+
+static uint32_t native_attr(perf_data *d)
+{
+    if (!d->attr_native)
+        d->attr_native = builder_attribute_str(&d->b, STR(ATTR_FRAME_TYPE), STR("native"));
+    return d->attr_native;
+}
+
+static const perf_map *use_map(perf_data *d, uint32_t i, bool kernel)
+{
+    perf_map *m = &d->maps.maps.v[i];
+    if (m->mapping) return m;
+    uint32_t build_id = build_id_attr(d, m);
+    mapping made = {
+        .memory_start = m->start,
+        .memory_limit = m->limit,
+        .file_offset = m->offset,
+        .filename = builder_string(&d->b, perf_utf8(d, m->filename)),
+    };
+    m->mapping = builder_mapping(&d->b, &made, &build_id, build_id != 0);
+    m->frame_type = kernel ? kernel_attr(d) : perf_is_native(m->filename) ? native_attr(d) : 0;
+    return m;
+}
+
+/* ---- addresses ---- */
+
+static uint32_t make_location(perf_data *d, const perf_space *space, uint64_t address, bool kernel)
+{
+    uint32_t map = space ? perf_space_find(&d->maps, space, address) : NO_MAP;
+    uint32_t type = kernel ? kernel_attr(d) : 0, at = 0;
+    if (map != NO_MAP) {
+        const perf_map *m = use_map(d, map, kernel);
+        at = m->mapping;
+        type = m->frame_type;
+    }
+    return builder_location(&d->b, at, address, NULL, 0, &type, type != 0);
+}
+
+static uint32_t location_of(perf_data *d, const perf_process *p, unsigned mode, uint64_t address)
+{
+    bool kernel = mode == MODE_KERNEL;
+    const perf_space *space = kernel ? &d->kernel : mode == MODE_USER ? &p->space : NULL;
+    kernel |= mode == MODE_HYPERVISOR || mode == MODE_GUEST_KERNEL;
+    uint32_t version = space ? space->version : 0;
+    /* Version 0 is an empty space, whoever has it; the kind still tells the frame type. */
+    uint64_t h = hash_mix(hash_mix(0, address), (uint64_t)version << 1 | kernel);
+    if (!hash_index_room(&d->by_place, d->a)) return d->b.failed = true, 0;
+    uint32_t i = hash_first(&d->by_place, h);
+    for (uint32_t at; hash_next(&d->by_place, &i, h, &at); i++) {
+        const perf_place *x = &d->places.v[at];
+        if (x->address == address && x->version == version && x->kernel == kernel)
+            return x->location;
+    }
+    perf_place *x = vec_push(d->a, &d->places);
+    if (!x) return d->b.failed = true, 0;
+    *x = (perf_place){address, version, make_location(d, space, address, kernel), kernel};
+    hash_put(&d->by_place, i, h, (uint32_t)(d->places.n - 1));
+    return x->location;
+}
+
+/* ---- chains ---- */
+
+static unsigned mode_of_context(uint64_t marker, unsigned mode)
+{
+    switch (marker) {
+    case CONTEXT_HV: return MODE_HYPERVISOR;
+    case CONTEXT_KERNEL: return MODE_KERNEL;
+    case CONTEXT_USER:
+    case CONTEXT_USER_DEFERRED: return MODE_USER;
+    case CONTEXT_GUEST:
+    case CONTEXT_GUEST_USER: return MODE_GUEST_USER;
+    case CONTEXT_GUEST_KERNEL: return MODE_GUEST_KERNEL;
+    default: return mode;
+    }
+}
+
+static void push_frame(perf_data *d, uint32_t location_i)
+{
+    uint32_t *slot = vec_push(d->a, &d->frames);
+    if (slot)
+        *slot = location_i;
+    else
+        d->b.failed = true;
+}
+
+static uint32_t make_stack(perf_data *d, const perf_sample *s, unsigned mode, const perf_process *p)
+{
+    d->frames.n = 0;
+    unsigned now = mode;
+    for (uint64_t i = 0; i < s->n_chain && !d->b.failed; i++) {
+        uint64_t address = perf_u64(d, s->chain + i * 8);
+        if (address >= CONTEXT_MAX) {
+            now = mode_of_context(address, now);
+            if (address == CONTEXT_USER_DEFERRED) i++, d->n_deferred++;
+        } else {
+            push_frame(d, location_of(d, p, now, address));
+        }
+    }
+    /* No chain, or nothing but markers: the one address that is known. */
+    if (!d->frames.n && s->has_ip) push_frame(d, location_of(d, p, mode, s->ip));
+    /* The user part would have to be unwound from a copy of the stack; where it left is known. */
+    if (s->has_user_ip && mode != MODE_USER)
+        push_frame(d, location_of(d, p, MODE_USER, s->user_ip));
+    return builder_stack(&d->b, d->frames.v, d->frames.n);
+}
+
+static bool same_chain(const perf_chain *x, const perf_chain *y)
+{
+    return x->n == y->n && x->ip == y->ip && x->user_ip == y->user_ip && x->user == y->user &&
+           x->kernel == y->kernel && x->mode == y->mode &&
+           (x->n == 0 || !memcmp(x->p, y->p, x->n * 8));
+}
+
+uint32_t perf_stack_of(perf_data *d, const perf_sample *s, uint16_t misc, const perf_process *p)
+{
+    perf_chain key = {
+        .p = s->chain,
+        .n = s->n_chain,
+        .ip = s->ip, /* all there is when the chain has only markers */
+        .user_ip = s->user_ip,
+        .user = p->space.version,
+        .kernel = d->kernel.version,
+        .mode = misc & MISC_CPUMODE,
+    };
+    uint64_t h = hash_mix(
+        hash_mix(key.ip ^ key.user_ip << 1, (uint64_t)key.user << 32 | key.kernel), key.mode);
+    h = hash_bytes(key.p, key.n * 8, h);
+    if (!hash_index_room(&d->by_chain, d->a)) return d->b.failed = true, 0;
+    uint32_t i = hash_first(&d->by_chain, h);
+    for (uint32_t at; hash_next(&d->by_chain, &i, h, &at); i++)
+        if (same_chain(&d->chains.v[at], &key)) return d->chains.v[at].stack;
+    key.stack = make_stack(d, s, key.mode, p);
+    perf_chain *x = vec_push(d->a, &d->chains);
+    if (!x) return d->b.failed = true, 0;
+    *x = key;
+    hash_put(&d->by_chain, i, h, (uint32_t)(d->chains.n - 1));
+    return key.stack;
+}

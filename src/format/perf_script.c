@@ -1,0 +1,408 @@
+/* The text that `perf script` prints, read and written.  docs/perf-script.md.
+ *
+ * Tolerant: lines that are neither a sample's head, a frame, empty nor a comment are counted in the
+ * ledger.  Equal frame lines are parsed once. */
+#include "format/perf_script.h"
+
+#include "format/perf_data.h"
+#include "wire/carried.h"
+#include "base/ban.h"
+#include <inttypes.h>
+
+/* No machine is up for 31 years, so later times are from a clock that counts from 1970. */
+#define UNIX_SINCE_NS (UINT64_C(1000000000) * 1000000000)
+
+enum { DETECT_BYTES = 64 * 1024, DETECT_LINES = 64 };
+
+/* ---- detection ---- */
+
+static bool is_text(str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] < ' ' && !memchr("\t\n\r\f", s.p[i], 4)) return false;
+    return true;
+}
+
+static bool is_frame_line(str text, perf_script_frame *f)
+{
+    return text.n && (text.p[0] == '\t' || text.p[0] == ' ') && perf_script_parse_frame(text, f);
+}
+
+/* A head with a time, an event and, on the next line or its own, a frame. */
+static unsigned detect(str bytes)
+{
+    str left = {bytes.p, bytes.n < DETECT_BYTES ? bytes.n : DETECT_BYTES}, text;
+    if (!is_text(left)) return 0;
+    bool head = false;
+    for (int i = 0; i < DETECT_LINES && perf_script_line(&left, &text); i++) {
+        perf_script_head h;
+        perf_script_frame f;
+        if (head && is_frame_line(text, &f)) return 90;
+        if (!perf_script_parse_head(text, &h)) continue;
+        if (h.has_time && h.event.n && perf_script_parse_frame(h.rest, &f) && f.address) return 90;
+        head = (h.has_time && h.event.n) || (h.pid >= 0 && h.event.n);
+    }
+    return head ? 30 : 0;
+}
+
+/* ---- reading ---- */
+
+typedef struct row {
+    uint64_t time;
+    int64_t value;
+    uint32_t stack, pid, tid, comm, cpu; /* attributes; 0 = none */
+    bool has_time;
+} row;
+
+typedef struct event {
+    str name;
+    bool has_period;
+    VEC(row) rows;
+} event;
+
+typedef struct frame_line { /* a line met before, and what it stands for */
+    str text;
+    uint32_t location; /* 0 with `inlined` */
+    line inlined;
+    bool is_inlined;
+} frame_line;
+
+typedef struct reader {
+    perf_data *d; /* for perf_utf8; the rest of it is not used */
+    builder *b;
+    arena *a;
+    err *e;
+    ledger *l;
+    VEC(event) events;
+    hash_index by_event, by_line;
+    VEC(frame_line) lines;
+    VEC(line) inlined; /* innermost first, waiting for their physical frame */
+    u32s frames;
+    bool open; /* a head was read and its sample is not finished */
+    uint32_t event;
+    row now;
+    uint64_t n_lines, first_time, last_time;
+    uint64_t n_times, n_rows, n_offsets, n_fields;
+    bool unix_time; /* of all samples with a time */
+} reader;
+
+static bool no_memory(const reader *r)
+{
+    return err_set(r->e, ERR_LIMIT, "the memory budget of %zu bytes is spent", r->a->budget);
+}
+
+static bool is_kernel(const perf_script_frame *f)
+{
+    static const char *const not_kernel[] = {"[vdso]", "[vsyscall]", "[heap]", "[stack]"};
+    if (f->address >> 63) return true;
+    if (str_ends(f->dso, STR(".ko")) || str_ends(f->dso, STR("/vmlinux"))) return true;
+    if (!str_starts(f->dso, STR("[")) || str_starts(f->dso, STR("[anon"))) return false;
+    for (size_t i = 0; i < ARRAY_LEN(not_kernel); i++)
+        if (str_eq(f->dso, str_of(not_kernel[i]))) return false;
+    return true;
+}
+
+static uint32_t function_of(reader *r, str symbol)
+{
+    if (!symbol.n) return 0;
+    uint32_t name = builder_string(r->b, perf_utf8(r->d, symbol));
+    return builder_function(r->b, &(function){.name = name});
+}
+
+static uint32_t location_of(reader *r, const perf_script_frame *f, const line *lines, size_t n)
+{
+    mapping m = {.filename = builder_string(r->b, perf_utf8(r->d, f->dso))};
+    uint32_t map = builder_mapping(r->b, &m, NULL, 0), type = 0;
+    if (is_kernel(f))
+        type = builder_attribute_str(r->b, STR(ATTR_FRAME_TYPE), STR("kernel"));
+    else if (perf_is_native(f->dso))
+        type = builder_attribute_str(r->b, STR(ATTR_FRAME_TYPE), STR("native"));
+    return builder_location(r->b, map, f->address, lines, n, &type, type != 0);
+}
+
+static bool push_frame(reader *r, uint32_t location_i)
+{
+    uint32_t *slot = vec_push(r->a, &r->frames);
+    if (!slot) return no_memory(r);
+    *slot = location_i;
+    return true;
+}
+
+/* A physical frame ends the inlined ones before it: they are its location's innermost lines. */
+static bool push_physical(reader *r, const perf_script_frame *f, uint32_t *found)
+{
+    uint32_t i_function = function_of(r, f->symbol);
+    line *own = i_function || r->inlined.n ? vec_push(r->a, &r->inlined) : NULL;
+    if (own) own->function = i_function;
+    *found = location_of(r, f, r->inlined.v, r->inlined.n);
+    r->inlined.n = 0;
+    return push_frame(r, *found);
+}
+
+static bool take_known(reader *r, const frame_line *x)
+{
+    if (!x->is_inlined) return push_frame(r, x->location);
+    line *slot = vec_push(r->a, &r->inlined);
+    if (!slot) return no_memory(r);
+    *slot = x->inlined;
+    return true;
+}
+
+/* Where a line met before is, or the free slot for it. */
+static bool find_line(const reader *r, str text, uint64_t h, uint32_t *at)
+{
+    uint32_t i = hash_first(&r->by_line, h);
+    for (; hash_next(&r->by_line, &i, h, at); i++)
+        if (str_eq(r->lines.v[*at].text, text)) return true;
+    *at = i;
+    return false;
+}
+
+static bool keep_line(reader *r, const frame_line *made, uint64_t h, uint32_t slot_i)
+{
+    frame_line *slot = vec_push(r->a, &r->lines);
+    if (!slot) return no_memory(r);
+    *slot = *made;
+    hash_put(&r->by_line, slot_i, h, (uint32_t)(r->lines.n - 1));
+    return true;
+}
+
+/* A line that may be a frame; *is says whether it was.  Lines met before are not parsed again, but a
+ * physical frame behind inlined ones stands for more than its own line. */
+static bool take_frame(reader *r, str text, bool *is)
+{
+    uint64_t h = hash_bytes(text.p, text.n, 0);
+    uint32_t i;
+    if (!hash_index_room(&r->by_line, r->a)) return no_memory(r);
+    *is = true;
+    bool known = find_line(r, text, h, &i), alone = !r->inlined.n;
+    if (known && (alone || r->lines.v[i].is_inlined)) return take_known(r, &r->lines.v[i]);
+    perf_script_frame f;
+    *is = perf_script_parse_frame(text, &f);
+    if (!*is) return true;
+    r->n_offsets += f.has_offset;
+    frame_line made = {.text = text, .is_inlined = f.inlined};
+    if (f.inlined) {
+        made.inlined.function = function_of(r, f.symbol);
+        if (!take_known(r, &made)) return false;
+    } else if (!push_physical(r, &f, &made.location)) {
+        return false;
+    }
+    return known || (!alone && !f.inlined) || keep_line(r, &made, h, i);
+}
+
+/* ---- samples ---- */
+
+static bool find_event(reader *r, str name, uint32_t *out)
+{
+    if (!name.n) name = STR("samples");
+    uint64_t h = hash_bytes(name.p, name.n, 0);
+    if (!hash_index_room(&r->by_event, r->a)) return no_memory(r);
+    uint32_t i = hash_first(&r->by_event, h);
+    for (; hash_next(&r->by_event, &i, h, out); i++)
+        if (str_eq(r->events.v[*out].name, name)) return true;
+    event *v = vec_push(r->a, &r->events);
+    if (!v) return no_memory(r);
+    v->name = name;
+    *out = (uint32_t)(r->events.n - 1);
+    hash_put(&r->by_event, i, h, *out);
+    return true;
+}
+
+static bool finish_sample(reader *r)
+{
+    if (!r->open) return true;
+    r->open = false;
+    if (r->inlined.n) { /* the stack ends before their physical frame */
+        uint32_t i = location_of(r, &(perf_script_frame){0}, r->inlined.v, r->inlined.n);
+        r->inlined.n = 0;
+        if (!push_frame(r, i)) return false;
+    }
+    r->now.stack = builder_stack(r->b, r->frames.v, r->frames.n);
+    row *slot = vec_push(r->a, &r->events.v[r->event].rows);
+    if (!slot) return no_memory(r);
+    *slot = r->now;
+    r->n_rows++;
+    return true;
+}
+
+static uint32_t id_attr(reader *r, const char *key, int64_t v)
+{
+    return v < 0 ? 0 : builder_attribute_int(r->b, str_of(key), v);
+}
+
+static void note_time(reader *r, uint64_t time)
+{
+    if (!r->n_times || time < r->first_time) r->first_time = time;
+    if (!r->n_times || time > r->last_time) r->last_time = time;
+    r->unix_time = (r->unix_time || !r->n_times) && time >= UNIX_SINCE_NS;
+    r->n_times++;
+}
+
+/* perf prints ":1735" for a thread that it has no name for. */
+static bool is_nameless(const perf_script_head *h)
+{
+    if (h->comm.n < 2 || h->comm.p[0] != ':') return false;
+    for (size_t i = 1; i < h->comm.n; i++)
+        if (!memchr("-0123456789", h->comm.p[i], 11)) return false;
+    return true;
+}
+
+static bool begin_sample(reader *r, const perf_script_head *h)
+{
+    if (!finish_sample(r) || !find_event(r, h->event, &r->event)) return false;
+    r->events.v[r->event].has_period |= h->has_period;
+    str comm = is_nameless(h) ? (str){0} : perf_utf8(r->d, h->comm);
+    r->now = (row){
+        .time = h->time_ns,
+        .has_time = h->has_time,
+        .value = h->has_period ? h->period : 1,
+        .pid = id_attr(r, ATTR_PROCESS_PID, h->pid),
+        .tid = id_attr(r, ATTR_THREAD_ID, h->tid),
+        .comm = comm.n ? builder_attribute_str(r->b, STR(ATTR_THREAD_NAME), comm) : 0,
+        .cpu = id_attr(r, ATTR_CPU, h->cpu),
+    };
+    r->frames.n = r->inlined.n = 0;
+    r->open = true;
+    if (h->has_time) note_time(r, h->time_ns);
+    if (!h->rest.n) return true;
+    bool is_frame;
+    if (!take_frame(r, h->rest, &is_frame)) return false;
+    r->n_fields += !is_frame; /* prev_comm=... */
+    return true;
+}
+
+static bool is_blank(str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] != ' ' && s.p[i] != '\t') return false;
+    return true;
+}
+
+/* Inside a sample an indented line that begins with an address is a frame; with spaces in front it may
+ * still be a head ("  dd 12/12 1.5: ..."): that one has a time. */
+static bool take_line(reader *r, str text)
+{
+    perf_script_head h;
+    bool is_frame = false;
+    if (is_blank(text)) return finish_sample(r);
+    if (r->open && text.p[0] == '\t') {
+        if (!take_frame(r, text, &is_frame)) return false;
+        if (is_frame) return true;
+    }
+    bool head = perf_script_parse_head(text, &h);
+    bool timed = head && h.has_time && h.event.n;
+    if (text.p[0] == '#' && !timed) return true; /* a comment, not a thread called #1 */
+    if (r->open && text.p[0] == ' ' && !timed) {
+        if (!take_frame(r, text, &is_frame)) return false;
+        if (is_frame) return true;
+    }
+    str what = head && h.event.n ? h.event : head ? h.rest : (str){0};
+    if (head && !str_starts(what, STR("PERF_RECORD_"))) return begin_sample(r, &h);
+    char path[32];
+    snprintf(path, sizeof path, "line %" PRIu64, r->n_lines);
+    ledger_add(r->l, STAGE_READ, LOSS_TEXT_LINE, NULL, path, text);
+    return true;
+}
+
+/* ---- the model ---- */
+
+static bool is_clock(const event *v)
+{
+    str s = v->name;
+    return v->has_period && (str_starts(s, STR("cpu-clock")) || str_starts(s, STR("task-clock")));
+}
+
+static void put_row(reader *r, const row *x, bool timed, uint64_t add)
+{
+    uint32_t found[] = {x->pid, x->tid, x->comm, x->cpu}, attrs[ARRAY_LEN(found)], n = 0;
+    for (size_t i = 0; i < ARRAY_LEN(found); i++)
+        if (found[i]) attrs[n++] = found[i];
+    uint64_t time = x->time + add;
+    builder_sample(r->b, &(sample){
+                             .stack = x->stack,
+                             .attrs = attrs,
+                             .n_attrs = n,
+                             .values = &x->value,
+                             .n_values = 1,
+                             .times = &time,
+                             .n_times = timed,
+                         });
+}
+
+static bool put_profile(reader *r, const event *v, const read_opts *o, bool timed, uint64_t add)
+{
+    profile *p = builder_profile(r->b);
+    if (!p) return no_memory(r);
+    str type = o->sample_type.n ? o->sample_type : v->name;
+    str unit = o->sample_unit.n ? o->sample_unit : is_clock(v) ? STR("nanoseconds") : STR("count");
+    p->sample_type =
+        (value_type){builder_string(r->b, perf_utf8(r->d, type)), builder_string(r->b, unit)};
+    if (r->n_times) p->duration_nano = r->last_time - r->first_time + 1;
+    if (timed) p->time_unix_nano = r->first_time + add;
+    for (size_t i = 0; i < v->rows.n; i++) put_row(r, &v->rows.v[i], timed, add);
+    return !r->b->failed || no_memory(r);
+}
+
+static bool put_model(reader *r, const read_opts *o, model *out)
+{
+    bool all = r->n_times == r->n_rows;
+    uint64_t add = r->unix_time ? 0 : o->time_anchor - r->first_time, end;
+    bool fits = !ckd_add(&end, r->first_time + add, r->last_time - r->first_time);
+    bool timed = all && fits && (r->unix_time || o->time_anchor);
+    builder_resource(r->b, NULL);
+    builder_scope(r->b, &(scope){.name = STR("perf"), .present = true});
+    for (size_t i = 0; i < r->events.n; i++)
+        if (!put_profile(r, &r->events.v[i], o, timed, add)) return false;
+    if (r->n_times && !timed)
+        ledger_add_n(r->l, STAGE_READ, LOSS_TIMESTAMP, NULL, r->n_times,
+                     "samples: the clock has no relation to Unix time", (str){0});
+    if (r->n_offsets)
+        ledger_add_n(r->l, STAGE_READ, LOSS_EVENT_DETAIL, NULL, r->n_offsets, "offset in a symbol",
+                     (str){0});
+    if (r->n_fields)
+        ledger_add_n(r->l, STAGE_READ, LOSS_EVENT_DETAIL, NULL, r->n_fields, "fields of an event",
+                     (str){0});
+    return builder_finish(r->b, out, r->e);
+}
+
+static bool read_text(reader *r, str left)
+{
+    for (str text; perf_script_line(&left, &text);) {
+        r->n_lines++;
+        if (!take_line(r, text)) return false;
+        if (r->b->failed) return no_memory(r);
+    }
+    return finish_sample(r);
+}
+
+static bool read(const format *f, str bytes, const read_opts *o, arena *a, model *out,
+                 layout_verdict *verdict, err *e)
+{
+    (void)f, (void)verdict;
+    perf_data *d = arena_new(a, perf_data, 1);
+    reader r = {.d = d, .a = a, .e = e, .l = o->ledger};
+    if (!d) return no_memory(&r);
+    d->a = a, d->o = o, d->e = e;
+    r.b = &d->b;
+    if (!builder_init(r.b, a, 0)) return no_memory(&r);
+    r.b->borrow = true;
+    if (!read_text(&r, bytes)) return false;
+    if (!r.n_rows)
+        return err_at(
+            e, ERR_MALFORMED, 0,
+            "no line of perf script begins a sample: \"comm pid/tid [cpu] time: event:\"");
+    return put_model(&r, o, out);
+}
+
+const format format_perf_script = {
+    .name = "perf-script",
+    .what = "text of perf script",
+    .suffixes = ".perf-script .perf",
+    .text = true,
+    .carries = CARRIES(STACKS) | CARRIES(TYPES) | CARRIES(VALUES) | CARRIES(TIMESTAMPS) |
+               CARRIES(ADDRESSES) | CARRIES(INLINES),
+    .detect = detect,
+    .read = read,
+    .write = perf_script_write,
+};

@@ -1,0 +1,264 @@
+/* A model as the text of `perf script -F comm,pid,tid,cpu,time,period,event,ip,sym,dso --ns`: the same
+ * columns and widths, so that what reads one reads the other.  One block for each observation. */
+#include "format/perf_script.h"
+
+#include "wire/carried.h"
+#include "base/ban.h"
+#include <inttypes.h>
+
+typedef struct writer {
+    const model *m;
+    ledger *l;
+    buf *out;
+    buf *stacks;       /* all frames as text */
+    size_t *stack_off; /* stack -> where its text begins; made when first used */
+    size_t *stack_end;
+    const char *kind; /* attribute -> what it is: KIND_... */
+} writer;
+
+static void lose(const writer *w, loss_concept c, uint64_t n, const char *path, str value)
+{
+    if (n) ledger_add_n(w->l, STAGE_WRITE, c, NULL, n, path, value);
+}
+
+/* Line ends, and spaces where a word is wanted, would change what the text says. */
+static void put_name(const writer *w, buf *b, str s, bool word)
+{
+    bool changed = false;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool bad = (unsigned char)c < ' ' || (word && c == ' ');
+        buf_putc(b, bad ? '_' : c);
+        changed |= bad;
+    }
+    lose(w, LOSS_NAME, changed, "names", s);
+}
+
+/* ---- stacks ---- */
+
+static void put_symbol(const writer *w, const line *n, bool inlined, uint64_t address, str dso)
+{
+    const dict *d = &w->m->dict;
+    const function *f = n ? &d->functions.v[n->function] : NULL;
+    str name = f ? dict_str(d, f->name) : (str){0};
+    if (f && !name.n) name = dict_str(d, f->system_name);
+    buf_printf(w->stacks, "\t%16" PRIx64 " ", address);
+    put_name(w, w->stacks, name.n ? name : STR("[unknown]"), false);
+    buf_z(w->stacks, " (");
+    put_name(w, w->stacks, inlined ? STR("inlined") : dso.n ? dso : STR("[unknown]"), false);
+    buf_z(w->stacks, ")\n");
+}
+
+static void put_location(const writer *w, uint32_t i)
+{
+    const dict *d = &w->m->dict;
+    const location *l = &d->locations.v[i];
+    str dso = dict_str(d, d->mappings.v[l->mapping].filename);
+    if (!l->lines.n) put_symbol(w, NULL, false, l->address, dso);
+    for (uint32_t k = 0; k < l->lines.n; k++)
+        put_symbol(w, &d->lines.v[l->lines.at + k], k + 1 < l->lines.n, l->address, dso);
+}
+
+static str stack_text(const writer *w, uint32_t stack)
+{
+    if (!w->stack_end[stack]) {
+        w->stack_off[stack] = w->stacks->n;
+        span s = dict_stack(&w->m->dict, stack);
+        for (uint32_t i = 0; i < s.n; i++) put_location(w, w->m->dict.frames.v[s.at + i]);
+        buf_putc(w->stacks, '\n');
+        w->stack_end[stack] = w->stacks->n;
+    }
+    size_t at = w->stack_off[stack];
+    return w->stacks->failed ? (str){0} : (str){w->stacks->p + at, w->stack_end[stack] - at};
+}
+
+/* ---- samples ---- */
+
+enum { KIND_OTHER, KIND_PID, KIND_TID, KIND_COMM, KIND_CPU };
+
+static char kind_of(const dict *d, const attribute *t)
+{
+    static const struct {
+        const char *key;
+        char kind;
+        any_kind type;
+    } known[] = {{ATTR_PROCESS_PID, KIND_PID, ANY_INT},
+                 {ATTR_THREAD_ID, KIND_TID, ANY_INT},
+                 {ATTR_THREAD_NAME, KIND_COMM, ANY_STRING},
+                 {ATTR_CPU, KIND_CPU, ANY_INT}};
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (str_eq(dict_str(d, t->key), str_of(known[i].key)) && t->value.kind == known[i].type)
+            return known[i].kind;
+    return KIND_OTHER;
+}
+
+typedef struct who {
+    int64_t pid, tid, cpu; /* -1: not known */
+    str comm;
+} who;
+
+static int64_t resource_pid(const model *m, const profile *p)
+{
+    const resource *r = &m->resources.v[m->scopes.v[p->scope].resource];
+    for (size_t i = 0; i < r->attrs.n; i++)
+        if (str_eq(r->attrs.v[i].key, STR(ATTR_PROCESS_PID)) && r->attrs.v[i].value.kind == ANY_INT)
+            return r->attrs.v[i].value.i;
+    return -1;
+}
+
+static who who_of(const writer *w, const sample *s, int64_t pid)
+{
+    who x = {.pid = pid, .tid = -1, .cpu = -1};
+    uint64_t lost = 0;
+    str first = {0};
+    for (uint32_t i = 0; i < s->n_attrs; i++) {
+        const attribute *t = &w->m->dict.attributes.v[s->attrs[i]];
+        switch (w->kind[s->attrs[i]]) {
+        case KIND_PID: x.pid = t->value.i; break;
+        case KIND_TID: x.tid = t->value.i; break;
+        case KIND_CPU: x.cpu = t->value.i; break;
+        case KIND_COMM: x.comm = any_str(&t->value); break;
+        default:
+            if (!lost++) first = dict_str(&w->m->dict, t->key);
+            break;
+        }
+    }
+    lose(w, LOSS_ATTRIBUTE, lost, "samples[].attributes", first);
+    if (x.tid < 0) x.tid = x.pid;
+    if (x.pid < 0) x.pid = x.tid;
+    return x;
+}
+
+/* A reader wants a name and a number before anything else. */
+static void put_head(const writer *w, const who *x)
+{
+    buf *b = w->out;
+    int64_t pid = x->pid < 0 ? 0 : x->pid, tid = x->tid < 0 ? 0 : x->tid;
+    if (x->comm.n)
+        put_name(w, b, x->comm, false);
+    else
+        buf_printf(b, ":%" PRId64, tid);
+    buf_printf(b, " %5" PRId64 "/%-5" PRId64 " ", pid, tid);
+    if (x->cpu >= 0) buf_printf(b, "[%03" PRId64 "] ", x->cpu);
+}
+
+static void put_observation(const writer *w, const sample *s, uint32_t k, const who *x, str event,
+                            str stack)
+{
+    buf *b = w->out;
+    put_head(w, x);
+    if (k < s->n_times)
+        buf_printf(b, "%5" PRIu64 ".%09" PRIu64 ": ", s->times[k] / 1000000000,
+                   s->times[k] % 1000000000);
+    buf_printf(b, "%10" PRId64 " ", k < s->n_values ? s->values[k] : 1);
+    buf_str(b, event);
+    buf_z(b, ": \n");
+    buf_str(b, stack);
+}
+
+static void put_samples(const writer *w, const profile *p, str event)
+{
+    int64_t pid = resource_pid(w->m, p);
+    for (size_t i = 0; i < p->n_samples; i++) {
+        sample s = sample_at(w->m, p, i);
+        who x = who_of(w, &s, pid);
+        lose(w, LOSS_LINK, s.link != 0, "samples[].link_index", (str){0});
+        str stack = stack_text(w, s.stack);
+        uint32_t n = sample_observations(&s);
+        for (uint32_t k = 0; k < n; k++) put_observation(w, &s, k, &x, event, stack);
+    }
+}
+
+/* ---- what the text has no place for ---- */
+
+static void account_profile(const writer *w, const profile *p, str type)
+{
+    const dict *d = &w->m->dict;
+    str unit = dict_str(d, p->sample_type.unit);
+    bool clock = str_starts(type, STR("cpu-clock")) || str_starts(type, STR("task-clock"));
+    bool told = str_eq(unit, clock ? STR("nanoseconds") : STR("count"));
+    lose(w, LOSS_VALUE_TYPE, unit.n && !told, "profiles[].sample_type.unit", unit);
+    lose(w, LOSS_PERIOD, p->period != 0, "profiles[].period", (str){0});
+    lose(w, LOSS_TIME, p->time_unix_nano || p->duration_nano, "profiles[].time_unix_nano",
+         (str){0});
+    lose(w, LOSS_PROFILE_ID, !id_is_zero(p->profile_id, 16), "profiles[].profile_id", (str){0});
+    lose(w, LOSS_ORIGINAL_PAYLOAD, p->original_payload.n != 0, "profiles[].original_payload",
+         p->original_payload_format);
+    lose(w, LOSS_ATTRIBUTE, p->attrs.n, "profiles[].attributes", (str){0});
+}
+
+static void account_dict(const writer *w)
+{
+    const dict *d = &w->m->dict;
+    uint64_t maps = 0, lines = 0, system = 0, types = 0;
+    for (size_t i = 0; i < d->mappings.n; i++) {
+        const mapping *m = &d->mappings.v[i];
+        maps += m->memory_start || m->memory_limit || m->file_offset || m->attrs.n;
+    }
+    for (size_t i = 0; i < d->lines.n; i++) lines += d->lines.v[i].line || d->lines.v[i].column;
+    for (size_t i = 0; i < d->functions.n; i++) {
+        const function *f = &d->functions.v[i];
+        lines += f->filename || f->start_line;
+        system += f->system_name && f->name && f->system_name != f->name;
+    }
+    for (size_t i = 0; i < d->locations.n; i++) types += d->locations.v[i].attrs.n != 0;
+    lose(w, LOSS_MAPPING, maps, "mapping_table", (str){0});
+    lose(w, LOSS_SOURCE_LINE, lines, "location_table[].lines", (str){0});
+    lose(w, LOSS_SYSTEM_NAME, system, "function_table[].system_name", (str){0});
+    lose(w, LOSS_FRAME_TYPE, types, "location_table[].attributes", (str){0});
+}
+
+static void account_resources(const writer *w)
+{
+    const model *m = w->m;
+    for (size_t i = 0; i < m->resources.n; i++) {
+        const resource *r = &m->resources.v[i];
+        bool only_pid = r->attrs.n == 1 && str_eq(r->attrs.v[0].key, STR(ATTR_PROCESS_PID));
+        lose(w, LOSS_RESOURCE, (r->attrs.n && !only_pid) || r->schema_url.n || r->n_entity_refs,
+             "resource", (str){0});
+    }
+    for (size_t i = 0; i < m->scopes.n; i++)
+        lose(w, LOSS_RESOURCE,
+             m->scopes.v[i].attrs.n || m->scopes.v[i].version.n || m->scopes.v[i].schema_url.n,
+             "scope", m->scopes.v[i].name);
+}
+
+/* ---- all of it ---- */
+
+static void put_profile(const writer *w, const profile *p)
+{
+    str type = dict_str(&w->m->dict, p->sample_type.type);
+    account_profile(w, p, type);
+    buf event = {0};
+    put_name(w, &event, type.n ? type : STR("samples"), true);
+    put_samples(w, p, buf_view(&event));
+    w->out->failed |= event.failed;
+    buf_free(&event);
+}
+
+static bool write_all(writer *w, arena *a)
+{
+    const dict *d = &w->m->dict;
+    w->stack_off = arena_new(a, size_t, dict_n_stacks(d) + 1);
+    w->stack_end = arena_new(a, size_t, dict_n_stacks(d) + 1);
+    char *kind = arena_new(a, char, d->attributes.n + 1);
+    if (!w->stack_off || !w->stack_end || !kind) return false;
+    for (size_t i = 0; i < d->attributes.n; i++) kind[i] = kind_of(d, &d->attributes.v[i]);
+    w->kind = kind;
+    for (size_t i = 0; i < w->m->profiles.n; i++) put_profile(w, &w->m->profiles.v[i]);
+    account_dict(w);
+    account_resources(w);
+    return !w->stacks->failed && !w->out->failed;
+}
+
+bool perf_script_write(const format *f, const model *m, const write_opts *o, buf *out, err *e)
+{
+    (void)f;
+    arena a = {0};
+    buf stacks = {0};
+    writer w = {.m = m, .l = o->ledger, .out = out, .stacks = &stacks};
+    bool ok = write_all(&w, &a);
+    buf_free(&stacks);
+    arena_free(&a);
+    return ok || err_set(e, ERR_LIMIT, "the text does not fit into memory");
+}
