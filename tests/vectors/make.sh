@@ -4,6 +4,7 @@
 #   protoc -I proto --deterministic_output --encode=kiln.test.LAYOUT.ProfilesData LAYOUT.proto < X.txtpb > X.bin
 #   rewrite.py LAYOUT HOW < LAYOUT/CASE.bin > ambiguous/NAME.bin
 #   facts.py LAYOUT X.bin > X.facts.json
+#   protoc ... --encode=kiln.test.dialect_NAME.ROOT dialect_NAME.proto < dialects/NAME-CASE.txtpb > dialects/NAME-CASE.bin
 #
 # LAYOUT is v1_3 ... v1_10: the directory, or in ambiguous/ the first word of the file name. The facts of a file
 # in ambiguous/ are those of the layout EXPECT.tsv names, which is not always the one it was written in.
@@ -37,6 +38,19 @@ for layout in v1_3 v1_4 v1_5 v1_6 v1_7 v1_8 v1_9 v1_10; do
         encode "$layout" "${t%.txtpb}"
         facts "$layout" "${t%.txtpb}" > "$out/${t%.txtpb}.facts.json"
     done
+done
+
+# Seed dialects: the first word of the name is the dialect; B is layout v1_3, a bare C has no envelope.
+mkdir -p "$out/dialects"
+for t in dialects/*.txtpb; do
+    name=${t#dialects/}
+    case ${name%%-*} in
+    b) file=v1_3 root=v1_3.ProfilesData ;;
+    c) file=dialect_c root=dialect_c.Profile ;;
+    c_box) file=dialect_c root=dialect_c.ProfilesData ;;
+    *) file=dialect_${name%%-*} root=dialect_${name%%-*}.ProfilesData ;;
+    esac
+    protoc -I proto --deterministic_output --encode="kiln.test.$root" "$file.proto" < "$t" > "$out/${t%.txtpb}.bin"
 done
 
 mkdir -p "$out/ambiguous"
@@ -89,8 +103,8 @@ for b in "$out"/ambiguous/*.bin; do
 done
 
 if [ "$out" != "$here" ]; then
-    for d in v1_3 v1_4 v1_5 v1_6 v1_7 v1_8 v1_9 v1_10 ambiguous; do
-        diff -r -q -x '*.txtpb' -x EXPECT.tsv "$here/$d" "$out/$d" || fail "$d differs from what its sources make"
+    for d in v1_3 v1_4 v1_5 v1_6 v1_7 v1_8 v1_9 v1_10 ambiguous dialects; do
+        diff -r -q -x '*.txtpb' -x '*.yaml' -x EXPECT.tsv "$here/$d" "$out/$d" || fail "$d differs from what its sources make"
     done
     echo "tests/vectors: all files are what their sources make"
 fi

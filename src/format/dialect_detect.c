@@ -1,0 +1,219 @@
+/* Which seed dialect?  A strict parse by the tables of each (seed-formats.md 4.2), after a look at the
+ * outermost fields that sends today's OTLP away for nothing. */
+#include "format/dialects.h"
+
+#include "base/utf8.h"
+#include "wire/pb.h"
+#include "base/ban.h"
+
+enum {
+    SHAPE_BYTES = 4 << 20, /* walked at most; what comes after is the reader's business */
+    SHAPE_DEPTH = 200,     /* messages inside messages: values nest 64 deep, three messages each */
+};
+
+typedef struct shape {
+    size_t left;             /* bytes that may still be walked */
+    bool cut;                /* they were spent: tables are not known whole */
+    bool ranges;             /* indices matter */
+    uint64_t n[TABLE_COUNT]; /* entries of the tables of the Profile at hand */
+    uint64_t need[TABLE_COUNT];
+} shape;
+
+static bool fits(shape *s, const message_desc *m, pb_cur c, unsigned depth);
+
+static void use_index(shape *s, const field_desc *f, uint64_t v)
+{
+    if (!f->target) return;
+    uint64_t need = v == UINT64_MAX ? v : v + 1;
+    if (need > s->need[f->target]) s->need[f->target] = need;
+}
+
+static bool fits_number(shape *s, const field_desc *f, uint64_t v)
+{
+    use_index(s, f, v);
+    if (f->type == FT_UINT32) return v <= UINT32_MAX;
+    return f->type != FT_BOOL || v <= 1;
+}
+
+static bool fits_packed(shape *s, const field_desc *f, pb_cur c)
+{
+    if (field_wire_type(f) == 1) return (size_t)(c.end - c.p) % 8 == 0;
+    while (c.p < c.end) {
+        uint64_t v;
+        if (!pb_varint(&c, &v) || !fits_number(s, f, v)) return false;
+    }
+    return true;
+}
+
+static bool fits_bytes(shape *s, const field_desc *f, str b)
+{
+    if (f->type == FT_STRING && !utf8_ok(b.p, b.n)) return false;
+    if (f->fills == TABLE_STRING && s->n[TABLE_STRING] == 0 && b.n) return false; /* [0] is "" */
+    return !(f->flags & FF_ID) || b.n == 0 || b.n == (f->name[0] == 's' ? 8 : 16);
+}
+
+static bool fits_field(shape *s, const field_desc *f, pb_cur *c, const pb_field *r, unsigned depth)
+{
+    bool packed = field_packable(f) && r->wire == 2;
+    if (!packed && r->wire != field_wire_type(f)) return false;
+    bool ok;
+    if (f->type == FT_MESSAGE)
+        ok = fits(s, f->message, pb_message(c, r), depth + 1);
+    else if (packed)
+        ok = fits_packed(s, f, pb_message(c, r));
+    else
+        ok = r->wire == 2 ? fits_bytes(s, f, pb_bytes(r)) : fits_number(s, f, r->value);
+    if (f->fills && f->type >= FT_STRING) s->n[f->fills]++;
+    return ok;
+}
+
+static bool fits_fields(shape *s, const message_desc *m, pb_cur c, unsigned depth)
+{
+    uint64_t once = 0; /* singular fields so far */
+    for (pb_field r; pb_next(&c, &r);) {
+        const field_desc *f = message_field(m, r.number);
+        if (!f) return false;
+        if (!(f->flags & (FF_REPEATED | FF_ONEOF)) && r.number < 64) {
+            if (once >> r.number & 1) return false;
+            once |= UINT64_C(1) << r.number;
+        }
+        size_t cost = f->type == FT_MESSAGE ? 2 : (size_t)(c.p - r.at);
+        if (s->cut || s->left < cost) {
+            s->cut = true;
+            return true;
+        }
+        s->left -= cost;
+        if (!fits_field(s, f, &c, &r, depth)) return false;
+    }
+    return pb_ok(&c);
+}
+
+static bool in_range(const shape *s)
+{
+    if (!s->ranges || s->cut) return true;
+    /* Index 0 of a table that is not there is "not set". */
+    for (unsigned t = 1; t < TABLE_COUNT; t++)
+        if (s->need[t] > (s->n[t] ? s->n[t] : 1)) return false;
+    return true;
+}
+
+/* The tables of all these dialects lie in their Profile. */
+static bool fits(shape *s, const message_desc *m, pb_cur c, unsigned depth)
+{
+    if (depth == SHAPE_DEPTH) return false;
+    if (!str_ends(str_of(m->name), STR("Profile"))) return fits_fields(s, m, c, depth);
+    memset(s->n, 0, sizeof s->n);
+    memset(s->need, 0, sizeof s->need);
+    return fits_fields(s, m, c, depth) && in_range(s);
+}
+
+bool dialect_fits(str bytes, const message_desc *root, bool ranges)
+{
+    shape s = {.left = SHAPE_BYTES, .ranges = ranges};
+    return fits(&s, root, pb_open(bytes.p, bytes.n, NULL), 0);
+}
+
+/* ---- a look at the outside ---- */
+
+/* The first field `number` that is length-delimited. */
+static bool first_of(str in, uint32_t number, str *out)
+{
+    pb_cur c = pb_open(in.p, in.n, NULL);
+    for (pb_field f; pb_next(&c, &f);)
+        if (f.number == number && f.wire == 2) return *out = pb_bytes(&f), true;
+    return false;
+}
+
+/* The first profile of any scope of the first resource that has one. */
+static bool first_profile(str bytes, str *out)
+{
+    pb_cur c = pb_open(bytes.p, bytes.n, NULL);
+    for (pb_field r; pb_next(&c, &r);) {
+        if (r.number != 1 || r.wire != 2) return false; /* a dictionary, a table: released OTLP */
+        pb_cur rp = pb_message(&c, &r);
+        for (pb_field s; pb_next(&rp, &s);)
+            if (s.number == 2 && s.wire == 2 && first_of(pb_bytes(&s), 2, out)) return true;
+    }
+    return false;
+}
+
+/* Could a profile entry be one of ours?  v1.8 and later: a fixed time in 3 and none in 2. */
+static bool worth_a_try(str entry)
+{
+    pb_cur c = pb_open(entry.p, entry.n, NULL);
+    uint64_t lists = 0, fixed = 0;
+    bool bench = false;
+    for (pb_field f; pb_next(&c, &f);) {
+        if (f.wire == 2 && f.number < 64) lists |= UINT64_C(1) << f.number;
+        if (f.wire == 1 && f.number < 64) fixed |= UINT64_C(1) << f.number;
+        bench |= f.number > 100 && f.number < 106;
+    }
+    bool v8 = (fixed >> 3 & 1) && !(fixed >> 2 & 1);
+    if (!pb_ok(&c) || v8) return false;
+    return bench || (lists & (UINT64_C(0x7f) << 8)) || (fixed & (UINT64_C(3) << 13)) ||
+           (fixed >> 16 & 1) || (lists & (UINT64_C(0x1f) << 3));
+}
+
+static bool released_layout_fits(str bytes)
+{
+    for (layout l = LAYOUT_1_3; l < LAYOUT_COUNT; l++)
+        if (dialect_fits(bytes, schema_profiles_data(l), false)) return true;
+    return false;
+}
+
+static dialect detect_enveloped(str bytes)
+{
+    static const dialect order[] = {DIALECT_A,     DIALECT_A1,    DIALECT_A2,     DIALECT_A0,
+                                    DIALECT_BENCH, DIALECT_C_BOX, DIALECT_C_SCOPE};
+    str entry;
+    if (!first_profile(bytes, &entry) || !worth_a_try(entry)) return DIALECT_NONE;
+    for (size_t i = 0; i < ARRAY_LEN(order); i++)
+        if (dialect_fits(bytes, dialect_schema(order[i]), true))
+            return released_layout_fits(bytes) ? DIALECT_NONE : order[i];
+    return DIALECT_NONE;
+}
+
+/* Top level of a bare Profile: of the event proposal, or of pprofextended with its additions. */
+static dialect detect_bare(str bytes)
+{
+    pb_cur c = pb_open(bytes.p, bytes.n, NULL);
+    uint64_t seen = 0;
+    bool empty_first = false, added = false;
+    for (pb_field f; pb_next(&c, &f);) {
+        if (f.number > 18) return DIALECT_NONE;
+        if (f.number == 11 && !(seen >> 11 & 1)) empty_first = f.wire == 2 && f.value == 0;
+        seen |= UINT64_C(1) << f.number;
+        added |= f.number >= 16;
+        if (f.number != 2 || f.wire != 2 || added) continue;
+        pb_cur inner = pb_message(&c, &f);
+        for (pb_field s; pb_next(&inner, &s);) added |= s.number >= 7 && s.number <= 13;
+    }
+    if (!pb_ok(&c)) return DIALECT_NONE;
+    bool tables = (seen >> 3 & 1) || (seen >> 11 & 1); /* event types, strings */
+    if (!(seen >> 2 & 1) && tables && ((seen >> 11 & 1) == empty_first) &&
+        dialect_fits(bytes, dialect_schema(DIALECT_C), true))
+        return DIALECT_C;
+    if (added && (seen >> 6 & 1) && dialect_fits(bytes, dialect_schema(DIALECT_B_BARE), true))
+        return DIALECT_B_BARE;
+    return DIALECT_NONE;
+}
+
+dialect dialect_detect(str bytes)
+{
+    if (!bytes.n) return DIALECT_NONE;
+    dialect d = detect_enveloped(bytes);
+    return d ? d : detect_bare(bytes);
+}
+
+unsigned dialect_a0_member(str bytes)
+{
+    str entry;
+    if (!first_profile(bytes, &entry)) return 0;
+    unsigned member = 0;
+    pb_cur c = pb_open(entry.p, entry.n, NULL);
+    for (pb_field f; pb_next(&c, &f);) {
+        if (f.number >= A0_NORMALIZED && f.number <= A0_DENORMALIZED) member = f.number;
+        if (f.number >= 102 && f.number <= 104) member = f.number - 102 + A0_NORMALIZED;
+    }
+    return member;
+}
