@@ -1,0 +1,84 @@
+/* format/lanes.h - a profile as lanes: one a thread, observations in order of time.  Pure.
+ *
+ * For writers whose formats know threads and time but no attributes: speedscope, Chrome. */
+#pragma once
+#include "model/ledger.h"
+#include "model/model.h"
+#include "base/hash.h"
+#include "wire/json.h"
+
+typedef struct lane_item {
+    uint64_t time;
+    int64_t value;
+    uint32_t stack, lane;
+    uint32_t args;  /* attribute kiln.event.args; 0: none */
+    uint32_t order; /* of the observation in the profile */
+} lane_item;
+
+typedef struct lane {
+    str name; /* thread.name */
+    str id;   /* kiln.event.id: not a thread but a track of asynchronous events */
+    int64_t tid;
+    bool has_tid;
+    size_t first, n; /* its items */
+} lane;
+
+typedef struct lanes {
+    VEC(lane) v;
+    VEC(lane_item) items; /* lane by lane, each by time; those without length first */
+    bool timed;           /* the profile has times; otherwise order is all there is */
+} lanes;
+
+/* Lanes in order of first appearance; none for a profile without samples. */
+NODISCARD bool lanes_of(const model *m, const profile *p, arena *a, lanes *out, err *e);
+
+/* ---- frames ---- */
+
+/* A frame of the target: what it tells frames apart by. */
+typedef struct lane_frame {
+    str name, file, category;
+    int64_t line, column;
+} lane_frame;
+
+typedef struct lane_frames {
+    const model *m;
+    arena *a;
+    bool places;     /* frames have file, line and column */
+    bool categories; /* frames have a category */
+    VEC(lane_frame) v;
+    hash_index index;
+    u32s expanded;         /* frames of all locations so far, root first ... */
+    uint32_t *of_location; /* ... where those of a location begin, + 1; 0: not made yet */
+    u32s stack;            /* what lane_frames_of() found */
+} lane_frames;
+
+NODISCARD bool lane_frames_init(lane_frames *f);
+/* The frames of a stack, root first, into f->stack; inlined lines become frames of their own.
+ * false: out of memory. */
+NODISCARD bool lane_frames_of(lane_frames *f, uint32_t stack);
+
+/* ---- attributes ---- */
+
+/* The value of the attribute with that key in a list, or NULL. */
+const any *lane_attr(const dict *d, const uint32_t *attrs, size_t n, const char *key);
+const any *lane_profile_attr(const model *m, const profile *p, const char *key);
+const any *lane_scope_attr(const keyvalues *attrs, const char *key);
+static inline bool lane_is_true(const any *v) { return v && v->kind == ANY_BOOL && v->i; }
+static inline str lane_text(const any *v)
+{
+    return v && v->kind == ANY_STRING ? any_str(v) : (str){0};
+}
+
+/* ---- text ---- */
+
+/* v / 10^scale as a number. */
+void lane_put_decimal(json_out *o, int64_t v, int scale);
+
+/* ---- losses ---- */
+
+/* What a format of frames, threads and values has no place for, counted from the model.  Keys of
+ * profile, sample, scope and resource attributes that the caller carries are given (NULL-ended). */
+typedef struct lane_carries {
+    const char *const *profile, *const *sample, *const *resource, *const *scope, *const *location;
+} lane_carries;
+void lanes_losses(const model *m, const lane_carries *c, ledger *l);

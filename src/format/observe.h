@@ -1,0 +1,66 @@
+/* format/observe.h - observations with a time, put together into samples of equal identity.  Pure.
+ *
+ * The specification wants samples of equal {stack, attributes, link} to be one, with a list of
+ * values and a list of times (P-66).  A source has them one after another, so they are counted
+ * first, then given room, then filled in:
+ *
+ *     uint32_t k = observe_key(&o, stack, attrs, n);  o.keys.v[k].n++;      for each observation
+ *     observe_place(&o, OBSERVE_BOTH);                                      once a profile
+ *     observe_put(&o, k, time, value);                                      for each, once more
+ */
+#pragma once
+#include "model/builder.h"
+#include "model/ledger.h"
+
+typedef enum observe_shape {
+    OBSERVE_TIMES = 1,
+    OBSERVE_VALUES = 2,
+    OBSERVE_BOTH = 3
+} observe_shape;
+
+typedef struct observed {
+    uint32_t stack;
+    span attrs;      /* in the pool below */
+    uint32_t n;      /* observations */
+    uint32_t filled; /* of them */
+    size_t values_at, times_at;
+} observed;
+
+typedef struct observe {
+    builder *b;
+    arena *a; /* of the tables below */
+    VEC(observed) keys;
+    u32s attrs;
+    hash_index index;
+    observe_shape shape;
+    bool lengths;         /* a value is the length of an interval that begins at its time */
+    uint64_t first, last; /* what was put lies in [first, last); first > last: nothing yet */
+} observe;
+
+observe observe_new(builder *b, arena *a);
+/* Forgets the keys (memory is kept): samples of another thread cannot have the same identity. */
+void observe_reset(observe *o);
+/* 0 when out of memory; the builder remembers. */
+uint32_t observe_key(observe *o, uint32_t stack, const uint32_t *attrs, size_t n);
+/* Makes the samples of the newest profile, in order of their keys. */
+void observe_place(observe *o, observe_shape shape);
+void observe_put(observe *o, uint32_t key, uint64_t time, int64_t value);
+
+/* ---- profiles ---- */
+
+/* A new profile of that sample type. */
+void observe_profile(builder *b, str type, str unit);
+/* Sets time and duration of profile `p` so that they hold [first, last) (P-67). */
+void observe_window(profile *p, uint64_t first, uint64_t last);
+
+/* Names of attributes and text that every JSON reader uses. */
+uint32_t observe_thread_id(builder *b, int64_t tid);
+uint32_t observe_thread_name(builder *b, str name);
+/* The clock of these formats has no known beginning.  Without an anchor the times stay as they are
+ * and *attr says so on the profile, noted in the ledger; returns how many attributes that makes. */
+size_t observe_epoch(builder *b, uint64_t anchor, ledger *l, uint32_t *attr);
+/* Moves all times of a model so that the first profile window begins at the anchor (Unix ns). */
+void observe_anchor(model *m, uint64_t anchor);
+
+/* An arena for work that ends with the read, inside the budget of `a`. */
+arena work_arena(const arena *a);
