@@ -9,6 +9,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wundef"
 #pragma GCC diagnostic ignored "-Wcast-qual"
+#pragma GCC diagnostic ignored "-Warray-bounds" /* gcc 12, where the length is a constant */
 #include <xxhash.h>
 #pragma GCC diagnostic pop
 

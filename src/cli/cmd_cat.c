@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include "cli/input.h"
+#include "format/dialects.h"
 #include "wire/dump.h"
 #include "wire/otlp_json.h"
 #include "base/ban.h"
@@ -49,19 +50,21 @@ static bool dump(cli *c, const char *path, const payload *p, err *e)
     dump_opts o = {.format = wanted(c), .write = to_stdout, .ctx = c};
     buf pb = {0}, text = {0};
     str bytes = p->bytes;
-    layout l;
-    bool ok = true;
-    if (p->kind == PAYLOAD_JSON) {
+    layout l = LAYOUT_UNKNOWN;
+    bool ok = true, is_json = p->kind == PAYLOAD_JSON;
+    dialect d = is_json || c->o.layout ? DIALECT_NONE : dialect_detect(bytes);
+    if (is_json) {
         otlp_json_found found = {0};
         l = c->o.layout ? layout_from_name(str_of(c->o.layout)) : LAYOUT_UNKNOWN;
         ok = otlp_json_to_pb(bytes.p, bytes.n, l, &pb, &found, e);
         bytes = buf_view(&pb);
         l = found.layout;
-    } else {
+    } else if (!d) {
         l = layout_of(c, path, bytes);
     }
     separator(c, p);
-    ok = ok && dump_pb(bytes.p, bytes.n, l, &o, &text, e);
+    ok = ok && (d ? dump_message(bytes.p, bytes.n, dialect_schema(d), &o, &text, e)
+                  : dump_pb(bytes.p, bytes.n, l, &o, &text, e));
     buf_str(&c->out, buf_view(&text));
     if (!ok && e->offset != NO_OFFSET && !p->packed) e->offset += p->offset;
     buf_free(&pb);
@@ -69,9 +72,29 @@ static bool dump(cli *c, const char *path, const payload *p, err *e)
     return ok;
 }
 
+/* The model of any format, printed as the first draft printed its example. */
+static void cat_arrays(cli *c, const char *path)
+{
+    input in;
+    err e = {0};
+    if (!input_open(c, path, &in)) return;
+    if (!arrays_yaml(&in.doc.model, &c->out, &e)) cli_fail_err(c, path, &e);
+    cli_flush(c);
+    input_close(&in);
+}
+
+static bool wants_arrays(const cli *c)
+{
+    return c->o.format && !strcmp(c->o.format, "arrays-yaml");
+}
+
 static void cat(cli *c, const char *path)
 {
     input in;
+    if (wants_arrays(c)) {
+        cat_arrays(c, path);
+        return;
+    }
     if (!input_unpack(c, path, &in)) return;
     err e = {0};
     arena a = {.budget = in.arena.budget}; /* of one payload */

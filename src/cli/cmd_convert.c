@@ -1,18 +1,24 @@
 #include "cli/cli.h"
 
 #include "cli/input.h"
+#include "cli/supply.h"
+#include "model/extras.h"
 #include "model/merge.h"
 #include "wire/json.h"
 #include "base/ban.h"
 #include <errno.h>
 
+enum { LONG_WORK = 32 << 20 }; /* bytes of input that are worth a word on the terminal */
+
 typedef struct conversion {
     cli *c;
-    const char *out_path;
+    const char *out_path; /* its name, and the names of the inputs */
+    const char **in_path;
     const format *to;
     codec pack;
     input *in;
     size_t n_in;
+    supply supply;
     ledger ledger; /* of all inputs and the output */
     buf bytes;     /* the output, not yet compressed, when it was encoded */
     str result;    /* bytes, or a view of the input's */
@@ -33,18 +39,27 @@ static bool choose_format(conversion *v)
     v->to = format_for_path(path);
     if (v->to) return true;
     cli_fail(c, EXIT_USAGE,
-             "%s: the name does not say which format to write; use .otlp, .json or --to",
+             "%s: the name does not say which format to write; --to does (`kiln formats`)",
              v->out_path);
     return false;
+}
+
+/* Options that change what is written, whatever comes in. */
+static bool asks_for_change(const conversion *v)
+{
+    const cli_options *o = &v->c->o;
+    return o->canonical || o->string_refs || o->no_extras || o->keep_original || o->percent ||
+           o->thread_frames || o->timestamps || v->supply.any;
 }
 
 /* Nothing to change: same format, same layout, one payload, no wish to rewrite. */
 static bool is_copy(const conversion *v)
 {
-    const cli_options *o = &v->c->o;
     const document *d = &v->in[0].doc;
-    if (v->n_in != 1 || d->parts.n != 1 || o->canonical || o->string_refs) return false;
+    if (v->n_in != 1 || d->parts.n != 1 || asks_for_change(v)) return false;
     const part *p = &d->parts.v[0];
+    if (!d->format->payloads)
+        return d->format == v->to && (!v->to->is_current || v->to->is_current(p->payload.bytes));
     if (p->payload.kind == PAYLOAD_JSON)
         return v->to == &format_otlp_json && p->verdict.layout >= LAYOUT_1_9;
     if (v->to == &format_otlp) return p->verdict.layout == LAYOUT_CURRENT;
@@ -54,10 +69,9 @@ static bool is_copy(const conversion *v)
 /* JSON lines stay JSON lines when that is what the output is called. */
 static bool is_copy_of_lines(const conversion *v)
 {
-    const cli_options *o = &v->c->o;
     const document *d = &v->in[0].doc;
     bool lines = str_ends(str_of(v->out_path), STR(".jsonl")) && v->to == &format_otlp_json;
-    return lines && v->n_in == 1 && d->framing == FRAMING_JSON && !o->canonical && !o->string_refs;
+    return lines && v->n_in == 1 && d->framing == FRAMING_JSON && !asks_for_change(v);
 }
 
 /* ---- how ---- */
@@ -67,19 +81,61 @@ static bool merged(conversion *v, arena *a, model *out, err *e)
     const model **in = arena_new(a, const model *, v->n_in);
     if (!in) return err_set(e, ERR_LIMIT, "the memory budget is spent");
     for (size_t i = 0; i < v->n_in; i++) in[i] = &v->in[i].doc.model;
-    merge_opts o = {.canonical = v->c->o.canonical, .ledger = &v->ledger};
+    merge_opts o = {.join = v->n_in > 1 && !v->c->o.split,
+                    .canonical = v->c->o.canonical,
+                    .ledger = &v->ledger};
     return model_merge(in, v->n_in, &o, a, out, e);
+}
+
+/* What travelled in an attribute that is left out did not travel. */
+static void uncarry(ledger *l, uint64_t n_gone)
+{
+    ledger out = {0};
+    bool told = false;
+    for (size_t i = 0; i < l->n; i++) {
+        const loss *x = &l->v[i];
+        bool ours = x->carried_as && str_starts(str_of(x->carried_as), STR("kiln."));
+        told |= ours;
+        ledger_add_n(&out, x->stage, x->concept, ours ? NULL : x->carried_as, x->count, x->path,
+                     str_of(x->value));
+    }
+    if (!told) ledger_add_n(&out, STAGE_WRITE, LOSS_ATTRIBUTE, NULL, n_gone, "kiln.*", (str){0});
+    *l = out;
+}
+
+/* The model to write; `made` holds it when it is a new one. */
+static const model *final_model(conversion *v, model *made, err *e)
+{
+    arena *a = &v->in[0].arena;
+    model *m = &v->in[0].doc.model;
+    for (size_t i = 0; i < v->n_in; i++)
+        if (!supply_model(&v->supply, &v->in[i].doc.model, &v->in[i].arena, e)) return NULL;
+    if (v->n_in > 1 || v->c->o.canonical) {
+        if (!merged(v, a, made, e)) return NULL;
+        m = made;
+    }
+    if (v->c->o.no_extras) {
+        uint64_t n_gone;
+        model full = *m;
+        if (!model_without(&full, STR("kiln."), a, made, &n_gone, e)) return NULL;
+        m = made;
+        uncarry(&v->ledger, n_gone);
+    }
+    supply_ids(&v->supply, m);
+    return m;
 }
 
 static bool encode(conversion *v, err *e)
 {
     model made;
-    const model *m = &v->in[0].doc.model;
-    if (v->n_in > 1 || v->c->o.canonical) {
-        if (!merged(v, &v->in[0].arena, &made, e)) return false;
-        m = &made;
-    }
-    write_opts w = {.string_refs = v->c->o.string_refs, .ledger = &v->ledger};
+    const cli_options *o = &v->c->o;
+    const model *m = final_model(v, &made, e);
+    if (!m) return false;
+    write_opts w = {.string_refs = o->string_refs,
+                    .percent = o->percent,
+                    .threads = o->thread_frames,
+                    .timestamps = o->timestamps,
+                    .ledger = &v->ledger};
     if (!v->to->write(v->to, m, &w, &v->bytes, e)) return false;
     v->result = buf_view(&v->bytes);
     return true;
@@ -103,8 +159,9 @@ static bool deliver(conversion *v, err *e)
 {
     buf packed = {0};
     str bytes = v->result;
-    bool ok = v->pack == CODEC_NONE || pack(v->pack, bytes, &packed, e);
-    if (v->pack != CODEC_NONE) bytes = buf_view(&packed);
+    codec c = v->pack != CODEC_NONE ? v->pack : v->to->pack;
+    bool ok = c == CODEC_NONE || pack(c, bytes, &packed, e);
+    if (c != CODEC_NONE) bytes = buf_view(&packed);
     ok = ok && file_write(v->out_path, bytes, e);
     buf_free(&packed);
     return ok;
@@ -134,28 +191,76 @@ static void tell(conversion *v)
     buf_free(&b);
 }
 
+/* A flag that found nothing to do may be a mistake. */
+static void tell_unused(const conversion *v)
+{
+    cli *c = v->c;
+    const supply *s = &v->supply;
+    if (c->o.quiet) return;
+    if ((s->start || s->end) && !s->used_window)
+        cli_note(c, "--start and --end were not used: every profile has its own time");
+    if (s->type.n && !s->used_type)
+        cli_note(c, "--sample-type was not used: every profile has its own type");
+    if (s->schema_url.n && !s->used_schema)
+        cli_note(c, "--schema-url was not used: every resource has its own");
+}
+
+static size_t input_bytes(const conversion *v)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < v->n_in; i++) n += v->in[i].doc.bytes.n;
+    return n;
+}
+
 static void convert(conversion *v)
 {
     cli *c = v->c;
     err e = {0};
-    if (!produce(v, &e)) {
-        cli_fail_err(c, v->out_path, &e);
-        return;
-    }
+    if (input_bytes(v) > LONG_WORK) cli_status(c, "writing %s ...", v->out_path);
+    bool ok = produce(v, &e);
+    if (!ok) cli_fail_err(c, v->out_path, &e);
+    if (!ok) return;
     tell(v);
+    tell_unused(v);
     if (c->o.strict && ledger_lost(&v->ledger)) {
         cli_fail(c, EXIT_BAD_INPUT, "%s: not written, because something would be lost (--strict)",
                  v->out_path);
         return;
     }
-    if (!deliver(v, &e)) {
-        if (e.sys == EPIPE) return;
-        cli_fail_err(c, strcmp(v->out_path, "-") ? v->out_path : "standard output", &e);
+    ok = deliver(v, &e);
+    cli_status(c, "%s", "");
+    if (ok || e.sys == EPIPE) return;
+    cli_fail_err(c, strcmp(v->out_path, "-") ? v->out_path : "standard output", &e);
+}
+
+/* Opens the inputs, converts, closes. */
+static void run(conversion *v)
+{
+    v->in = calloc(v->n_in, sizeof *v->in);
+    if (!v->in) {
+        cli_fail(v->c, EXIT_ENVIRONMENT, "out of memory");
+        return;
     }
+    size_t n = 0;
+    while (n < v->n_in && input_open(v->c, v->in_path[n], &v->in[n])) n++;
+    if (n == v->n_in) convert(v);
+    while (n--) input_close(&v->in[n]);
+    free(v->in);
+    buf_free(&v->bytes);
+    v->bytes = (buf){0};
+}
+
+/* ---- usage ---- */
+
+static bool check_output(const cli *c, const conversion *v)
+{
+    return !strcmp(v->out_path, "-") && c->term.tty && !(v->to->text && v->pack == CODEC_NONE);
 }
 
 static bool usage(cli *c, conversion *v)
 {
+    err e = {0};
+    v->in_path = c->args;
     v->n_in = c->n_args;
     v->out_path = c->o.output;
     if (!v->out_path && c->n_args >= 2) v->out_path = c->args[--v->n_in];
@@ -169,29 +274,86 @@ static bool usage(cli *c, conversion *v)
                  "--json prints the ledger on standard output, so the result cannot go there too");
         return false;
     }
-    if (!choose_format(v)) return false;
-    if (!strcmp(v->out_path, "-") && c->term.tty && v->to != &format_otlp_json) {
-        cli_fail(c, EXIT_USAGE, "%s is not text, and standard output is a terminal: redirect it",
-                 v->to->name);
+    if (!supply_parse(&c->o, &v->supply, &e)) {
+        cli_fail_err(c, NULL, &e);
         return false;
     }
     return true;
+}
+
+static bool single_usage(cli *c, conversion *v)
+{
+    if (!choose_format(v)) return false;
+    if (!check_output(c, v)) return true;
+    cli_fail(c, EXIT_USAGE, "%s is not text, and standard output is a terminal: redirect it",
+             v->to->name);
+    return false;
+}
+
+/* ---- --split into a directory ---- */
+
+/* in/app.pb.gz with .otlp becomes OUT/app.otlp. */
+static void own_name(buf *b, const char *dir, const char *in, const format *to)
+{
+    const char *slash = strrchr(in, '/');
+    str name = str_of(slash ? slash + 1 : in);
+    static const char *const packed[] = {".gz", ".zst", ".zstd"};
+    for (size_t i = 0; i < ARRAY_LEN(packed); i++)
+        if (str_ends(name, str_of(packed[i]))) name.n -= strlen(packed[i]);
+    const char *dot = name.n > 1 ? memrchr(name.p + 1, '.', name.n - 1) : NULL;
+    if (dot) name.n = (size_t)(dot - name.p);
+    if (!strcmp(in, "-")) name = STR("stdin");
+    buf_z(b, dir);
+    buf_str(b, name);
+    if (to->suffixes) buf_put(b, to->suffixes, strcspn(to->suffixes, " "));
+    buf_putc(b, '\0');
+}
+
+static bool split_usage(cli *c, const conversion *v, char *const *names)
+{
+    for (size_t i = 0; i < v->n_in; i++)
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(names[i], names[k])) continue;
+            cli_fail(c, EXIT_USAGE, "%s and %s would both become %s", v->in_path[k], v->in_path[i],
+                     names[i]);
+            return false;
+        }
+    return true;
+}
+
+static void split(cli *c, const conversion *all)
+{
+    char **names = calloc(all->n_in, sizeof *names);
+    bool ok = names != NULL;
+    for (size_t i = 0; ok && i < all->n_in; i++) {
+        buf b = {0};
+        own_name(&b, all->out_path, all->in_path[i], all->to);
+        names[i] = b.p;
+        ok = !b.failed;
+    }
+    if (!ok) cli_fail(c, EXIT_ENVIRONMENT, "out of memory");
+    ok = ok && split_usage(c, all, names);
+    for (size_t i = 0; ok && i < all->n_in; i++) {
+        conversion v = *all;
+        v.n_in = 1;
+        v.in_path = &all->in_path[i];
+        v.out_path = names[i];
+        v.pack = CODEC_NONE;
+        run(&v);
+    }
+    for (size_t i = 0; names && i < all->n_in; i++) free(names[i]);
+    free(names);
 }
 
 exit_code cmd_convert(cli *c)
 {
     conversion v = {.c = c};
     if (!usage(c, &v)) return c->worst;
-    v.in = calloc(v.n_in, sizeof *v.in);
-    if (!v.in) {
-        cli_fail(c, EXIT_ENVIRONMENT, "out of memory");
-        return c->worst;
+    if (c->o.split && str_ends(str_of(v.out_path), STR("/"))) {
+        v.to = c->o.to ? format_named(str_of(c->o.to)) : &format_otlp;
+        split(c, &v);
+    } else if (single_usage(c, &v)) {
+        run(&v);
     }
-    size_t n = 0;
-    while (n < v.n_in && input_open(c, c->args[n], &v.in[n])) n++;
-    if (n == v.n_in) convert(&v);
-    while (n--) input_close(&v.in[n]);
-    free(v.in);
-    buf_free(&v.bytes);
     return c->worst;
 }

@@ -3,7 +3,11 @@
 
 #include "base/ban.h"
 
-static void put_words(buf *b, const char *choices) { buf_printf(b, "%s", choices ? choices : ""); }
+/* One of a list, whoever keeps the list. */
+static bool is_listed(const option_desc *d)
+{
+    return d->kind == OPTION_CHOICE || d->kind == OPTION_READS || d->kind == OPTION_WRITES;
+}
 
 /* ---- bash ---- */
 
@@ -27,9 +31,9 @@ static void bash_values(buf *b)
         if (o[i].kind == OPTION_FLAG) continue;
         buf_printf(b, "    --%s", o[i].name);
         if (o[i].letter) buf_printf(b, "|-%c", o[i].letter);
-        if (o[i].kind == OPTION_CHOICE) {
+        if (is_listed(&o[i])) {
             buf_z(b, ") words='");
-            put_words(b, o[i].choices);
+            option_choices(b, &o[i]);
             buf_z(b, "' ;;\n");
         } else {
             buf_printf(b, ") %s ;;\n", o[i].kind == OPTION_PATH ? "files=1" : "return");
@@ -109,7 +113,7 @@ static void zsh_option(buf *b, const option_desc *d)
         buf_z(b, "]");
         if (d->arg) {
             buf_printf(b, ":%s:", d->arg);
-            if (d->kind == OPTION_CHOICE) buf_printf(b, "(%s)", d->choices);
+            if (is_listed(d)) buf_putc(b, '('), option_choices(b, d), buf_putc(b, ')');
             if (d->kind == OPTION_PATH) buf_z(b, "_files");
         }
         buf_z(b, "' \\\n");

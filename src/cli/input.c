@@ -1,6 +1,7 @@
 #include "cli/input.h"
 
 #include "base/utf8.h"
+#include "cli/supply.h"
 #include "wire/json.h"
 #include "base/ban.h"
 
@@ -17,7 +18,14 @@ static uint64_t max_bytes(const cli *c)
 
 read_opts input_read_opts(const cli *c, input *in)
 {
+    supply s = {0};
+    if (!supply_parse(&c->o, &s, NULL)) s = (supply){0}; /* told where it was given */
     return (read_opts){
+        .sample_type = s.type,
+        .sample_unit = s.unit,
+        .time_anchor = s.time_anchor,
+        .keep_original = c->o.keep_original,
+        .percent = c->o.percent,
         .from = c->o.from ? format_named(str_of(c->o.from)) : NULL,
         .layout = c->o.layout ? layout_from_name(str_of(c->o.layout)) : LAYOUT_UNKNOWN,
         .max_bytes = max_bytes(c),
@@ -66,15 +74,30 @@ bool input_unpack(cli *c, const char *path, input *in)
     return false;
 }
 
+typedef struct reading {
+    cli *c;
+    const char *path;
+} reading;
+
+static void show_progress(void *who, uint64_t done, uint64_t all)
+{
+    const reading *r = who;
+    if (all < LONG_READ || done > all) return;
+    cli_status(r->c, "reading %s ... %u %%", input_name(r->path), (unsigned)(done / (all / 100)));
+}
+
 bool input_open(cli *c, const char *path, input *in)
 {
     if (!input_load(c, path, in)) return false;
     err e = {0};
     read_opts o = input_read_opts(c, in);
+    reading r = {c, path};
+    o.progress = show_progress;
+    o.who = &r;
     bool slow = in->file.bytes.n > LONG_READ;
     if (slow) cli_status(c, "reading %s ...", input_name(path));
     bool ok = format_read(in->file.bytes, &o, &in->arena, &in->doc, &e);
-    if (slow) cli_status(c, "%s", "");
+    cli_status(c, "%s", "");
     if (ok) return true;
     cli_fail_err(c, path, &e);
     advise(c, in, &e);

@@ -34,15 +34,15 @@ static void put_option(buf *b, const option_desc *d)
     if (d->arg) buf_printf(b, "=\\fI%s\\fR", d->arg);
     buf_putc(b, '\n');
     roff(b, d->help);
-    if (d->choices) {
-        buf_z(b, " One of: ");
-        for (const char *p = d->choices; *p; p++) {
-            if (*p == ' ') buf_putc(b, ',');
-            char c[2] = {*p, 0};
-            roff(b, c);
-        }
-        buf_putc(b, '.');
+    buf words = {0};
+    option_choices(&words, d);
+    if (words.n) buf_z(b, " One of: ");
+    for (size_t i = 0; i < words.n; i++) {
+        if (words.p[i] == ' ') buf_putc(b, ',');
+        roff(b, (char[2]){words.p[i], 0});
     }
+    if (words.n) buf_putc(b, '.');
+    buf_free(&words);
     buf_putc(b, '\n');
 }
 

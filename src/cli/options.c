@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
 #include "cli/cli.h"
+#include "format/format.h"
 #include "base/ban.h"
 
 /* ---- the table ---- */
@@ -19,15 +20,18 @@ static const option_desc all_options[] = {
      "Print the findings as JSON (docs/check.md)."},
     {"json", 0, OPTION_FLAG, AT(json), IN(CONVERT), NULL, NULL,
      "Print the loss ledger as JSON on standard output."},
-    {"format", 'f', OPTION_CHOICE, AT(format), IN(CAT), "FORM", "yaml json text",
+    {"format", 'f', OPTION_CHOICE, AT(format), IN(CAT), "FORM", "yaml json text arrays-yaml",
      "How to print: yaml (default, for reading), json (OTLP/JSON), text (protobuf text format, "
-     "as protoc --decode prints it)."},
+     "as protoc --decode prints it), arrays-yaml (any format, in the first draft's own shape)."},
     {"output", 'o', OPTION_PATH, AT(output), IN(CONVERT) | IN(CHECK), "FILE", NULL,
      "Where to write; - is standard output. The file appears whole or not at all."},
-    {"from", 0, OPTION_CHOICE, AT(from), READERS, "FORMAT", "otlp otlp-1.9 otlp-json",
-     "Read the input as this format instead of looking at its bytes."},
-    {"to", 't', OPTION_CHOICE, AT(to), IN(CONVERT), "FORMAT", "otlp otlp-1.9 otlp-json",
-     "Write this format instead of the one the output's name suggests."},
+    {"json", 0, OPTION_FLAG, AT(json), IN(FORMATS), NULL, NULL,
+     "Print the table as JSON (docs/formats.md)."},
+    {"from", 0, OPTION_READS, AT(from), READERS, "FORMAT", NULL,
+     "Read the input as this format instead of looking at its bytes (kiln formats)."},
+    {"to", 't', OPTION_WRITES, AT(to), IN(CONVERT), "FORMAT", NULL,
+     "Write this format instead of the one the output's name suggests. original gives back the "
+     "file that --keep-original kept."},
     {"layout", 0, OPTION_CHOICE, AT(layout), READERS, "RELEASE", LAYOUTS,
      "Read OTLP in the layout of this opentelemetry-proto release instead of finding it out."},
     {"canonical", 0, OPTION_FLAG, AT(canonical), IN(CONVERT), NULL, NULL,
@@ -36,6 +40,32 @@ static const option_desc all_options[] = {
     {"string-refs", 0, OPTION_FLAG, AT(string_refs), IN(CONVERT), NULL, NULL,
      "Write resource and scope strings as references into the string table (OTLP 1.10; many "
      "receivers cannot read them)."},
+    {"split", 0, OPTION_FLAG, AT(split), IN(CONVERT), NULL, NULL,
+     "Keep the profiles of several inputs apart instead of merging them; with an output that ends "
+     "in / every input gets a file of its own there."},
+    {"profile-id", 0, OPTION_TEXT, AT(profile_id), IN(CONVERT), "HEX", NULL,
+     "Id for a profile that has none: 32 hex digits. Further profiles get the ids that follow."},
+    {"start", 0, OPTION_TEXT, AT(start), IN(CONVERT), "TIME", NULL,
+     "Begin of profiles that do not say it: 2023-06-27T04:52:00Z, or a Unix time in s, ms, us or "
+     "ns."},
+    {"end", 0, OPTION_TEXT, AT(end), IN(CONVERT), "TIME", NULL,
+     "End of profiles that do not say their duration."},
+    {"schema-url", 0, OPTION_TEXT, AT(schema_url), IN(CONVERT), "URL", NULL,
+     "Schema of resources that do not say theirs."},
+    {"sample-type", 0, OPTION_TEXT, AT(sample_type), IN(CONVERT), "TYPE/UNIT", NULL,
+     "What the values are, where the source does not say: cpu/nanoseconds, samples/count."},
+    {"time-anchor", 0, OPTION_TEXT, AT(time_anchor), IN(CONVERT), "TIME", NULL,
+     "When the recording began, for sources whose clock does not count from 1970."},
+    {"keep-original", 0, OPTION_FLAG, AT(keep_original), IN(CONVERT), NULL, NULL,
+     "Put the input itself into the profile (JFR, perf.data)."},
+    {"no-extras", 0, OPTION_FLAG, AT(no_extras), IN(CONVERT), NULL, NULL,
+     "Leave out the attributes named kiln.*, which carry what OTLP has no field for."},
+    {"timestamps", 0, OPTION_FLAG, AT(timestamps), IN(CONVERT), NULL, NULL,
+     "pprof: a sample for each timestamp, with a label, instead of their sum."},
+    {"thread-frames", 0, OPTION_FLAG, AT(thread_frames), IN(CONVERT), NULL, NULL,
+     "folded, collapsed: begin every stack with its thread."},
+    {"percent", 0, OPTION_FLAG, AT(percent), IN(CONVERT), NULL, NULL,
+     "folded, collapsed: percent-encode what a name may not hold, and decode it on reading."},
     {"strict", 0, OPTION_FLAG, AT(strict), IN(CONVERT), NULL, NULL,
      "Write nothing and exit with 1 when anything would be lost."},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), IN(CONVERT) | IN(CHECK), NULL, NULL,
@@ -108,15 +138,14 @@ static const command all_commands[COMMAND_COUNT] = {
             .name = "convert",
             .args = "IN... OUT",
             .summary = "convert between formats, layouts and encodings",
-            .about = "Reads one or more inputs and writes one output. Several inputs, and several "
-                     "payloads in one input, end up in one message. The output's name decides its "
-                     "format: .otlp and .pb are OTLP protobuf, .json and .jsonl OTLP/JSON; .gz and "
-                     ".zst behind it compress. - is standard input or output.\n\n"
+            .about = "Reads one or more inputs and writes one output. Several inputs are merged: "
+                     "profiles of equal resource, scope and type become one. The output's name "
+                     "decides its format (kiln formats lists the names); .gz and .zst behind it "
+                     "compress. - is standard input or output.\n\n"
                      "When there is nothing to change the bytes are copied as they are. What the "
                      "output cannot carry is listed on standard error: the loss ledger.",
             .examples = {{"To JSON", "kiln convert app.otlp app.json"},
-                         {"For an older receiver, compressed",
-                          "kiln convert --to otlp-1.9 app.otlp app.old.otlp.gz"},
+                         {"A flame graph's input", "kiln convert app.otlp app.folded"},
                          {"Small and tidy", "kiln convert --canonical a.otlp b.otlp both.otlp.zst"},
                          {"Refuse to lose anything", "kiln convert --strict in.otlp out.otlp"}},
             .operands = OPERAND_FILES,
@@ -144,6 +173,21 @@ static const command all_commands[COMMAND_COUNT] = {
             .min_args = 0,
             .max_args = SIZE_MAX,
             .run = cmd_check,
+        },
+    [COMMAND_FORMATS] =
+        {
+            .name = "formats",
+            .args = "",
+            .summary = "list the formats and what they carry",
+            .about = "Prints every format with its name for --from and --to, what can be done with "
+                     "it, the names of files that mean it, and what it can and cannot carry.",
+            .examples =
+                {{"Which formats keep timestamps?",
+                  "kiln formats --json | jq -r '.formats[]|select(.carries.timestamps).name'"}},
+            .operands = OPERAND_NONE,
+            .min_args = 0,
+            .max_args = 0,
+            .run = cmd_formats,
         },
     [COMMAND_HELP] =
         {
@@ -207,3 +251,18 @@ const command *command_named(const char *name)
 }
 
 command_id command_index(const command *c) { return (command_id)(c - all_commands); }
+
+static bool is_offered(const option_desc *d, const format *f)
+{
+    return d->kind == OPTION_READS ? f->read != NULL : f->write != NULL;
+}
+
+void option_choices(buf *b, const option_desc *d)
+{
+    size_t n, k = 0;
+    const format *const *all = formats(&n);
+    if (d->choices) buf_z(b, d->choices);
+    if (d->kind != OPTION_READS && d->kind != OPTION_WRITES) return;
+    for (size_t i = 0; i < n; i++)
+        if (is_offered(d, all[i])) buf_printf(b, "%s%s", k++ ? " " : "", all[i]->name);
+}

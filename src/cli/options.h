@@ -23,7 +23,9 @@ typedef struct option_list {
 typedef struct cli_options {
     bool help, version, json, quiet, canonical, string_refs, strict, rules, profcheck, fix, man;
     bool check_dupes, check_orphans, no_check_shapes;
+    bool split, no_extras, keep_original, percent, thread_frames, timestamps;
     const char *from, *to, *layout, *format, *output, *color;
+    const char *profile_id, *start, *end, *schema_url, *sample_type, *time_anchor;
     option_list only, ignore;
     uint64_t max_bytes, max_memory, max_payload;
 } cli_options;
@@ -32,6 +34,8 @@ typedef enum option_kind {
     OPTION_FLAG,
     OPTION_TEXT,   /* const char * */
     OPTION_CHOICE, /* const char *, one of `choices` */
+    OPTION_READS,  /* const char *, a format that can be read */
+    OPTION_WRITES, /* const char *, a format that can be written */
     OPTION_PATH,   /* const char *, completed as a file */
     OPTION_SIZE,   /* uint64_t bytes: "64M", "1GiB", "1048576" */
     OPTION_LIST,   /* option_list: commas and repetition both add */
@@ -53,6 +57,7 @@ typedef enum command_id {
     COMMAND_CAT,
     COMMAND_CONVERT,
     COMMAND_CHECK,
+    COMMAND_FORMATS,
     COMMAND_HELP,
     COMMAND_VERSION,
     COMMAND_COMPLETION,
@@ -90,6 +95,11 @@ static inline bool option_applies(const option_desc *o, command_id c)
 }
 command_id command_index(const command *c);
 
+/* The values an option takes, with a blank between them; nothing when it takes any.  Formats come
+ * from the registry. */
+struct buf;
+void option_choices(struct buf *b, const option_desc *d);
+
 /* Parses argv[1..].  The command is found first (NULL when only --help or --version was given or
  * nothing at all); operands are left in args (argv's own array, reordered).  ERR_USAGE with a
  * sentence that names the nearest thing that exists. */
@@ -103,7 +113,6 @@ NODISCARD bool size_parse(str text, uint64_t *bytes);
 size_t edit_distance(str a, str b);
 
 /* ---- printed forms of the table (help.c, man.c, completion.c) ---- */
-struct buf;
 void help_overview(struct buf *b);
 void help_command(struct buf *b, const command *c);
 void man_page(struct buf *b, const command *c); /* NULL: kiln(1) itself */

@@ -1,6 +1,7 @@
 /* Command line in, options out; what is wrong is told with the nearest thing that exists. */
 #include "cli/options.h"
 
+#include "base/buf.h"
 #include "base/ban.h"
 
 size_t edit_distance(str a, str b)
@@ -86,27 +87,52 @@ bool size_parse(str text, uint64_t *bytes)
     return true;
 }
 
-static bool is_choice(const char *choices, str value)
+/* Calls for each of the blank-separated words until one says true. */
+static bool is_choice(str words, str value, nearest *n)
 {
-    for (const char *p = choices; *p;) {
-        size_t n = strcspn(p, " ");
-        if (str_eq((str){p, n}, value)) return true;
-        p += n + (p[n] == ' ');
+    bool found = false;
+    for (size_t at = 0; at < words.n && !found;) {
+        const char *end = memchr(words.p + at, ' ', words.n - at);
+        size_t len = end ? (size_t)(end - words.p) - at : words.n - at;
+        str word = {words.p + at, len};
+        found = str_eq(word, value);
+        nearest_offer(n, word, word.p);
+        at += len + 1;
     }
-    return false;
+    return found;
 }
 
-static bool bad_choice(const option_desc *d, const char *value, err *e)
+enum { FEW_CHOICES = 60 }; /* bytes of a list that is worth printing */
+
+static bool bad_choice(const option_desc *d, str words, const char *value, const nearest *n, err *e)
 {
-    char list[96];
-    size_t n = 0;
-    for (const char *p = d->choices; *p && n + 2 < sizeof list; p++) {
-        if (*p == ' ') list[n++] = ',';
-        list[n++] = *p;
+    char list[FEW_CHOICES * 2];
+    size_t k = 0;
+    if (words.n > FEW_CHOICES && n->name)
+        return err_set(e, ERR_USAGE, "--%s does not know `%s`; did you mean `%.*s`?", d->name,
+                       value, (int)strcspn(n->name, " "), n->name);
+    if (words.n > FEW_CHOICES)
+        return err_set(e, ERR_USAGE, "--%s does not know `%s`; `kiln formats` lists the formats",
+                       d->name, value);
+    for (size_t i = 0; i < words.n; i++) {
+        if (words.p[i] == ' ') list[k++] = ',';
+        list[k++] = words.p[i];
     }
-    list[n] = '\0';
-    return err_set(e, ERR_USAGE, "--%s does not know `%s`; it takes one of %s", d->name, value,
-                   list);
+    return err_set(e, ERR_USAGE, "--%s does not know `%s`; it takes one of %.*s", d->name, value,
+                   (int)k, list);
+}
+
+static bool check_choice(const option_desc *d, const char *value, err *e)
+{
+    buf words = {0};
+    option_choices(&words, d);
+    buf_putc(&words, '\0'); /* a nearest name is printed up to its end */
+    if (words.failed) return err_set(e, ERR_SYS, "out of memory");
+    nearest n = nearest_to(str_of(value));
+    str list = {words.p, words.n - 1};
+    bool ok = is_choice(list, str_of(value), &n) || bad_choice(d, list, value, &n, e);
+    buf_free(&words);
+    return ok;
 }
 
 static bool add_to_list(option_list *l, const char *value, err *e)
@@ -132,7 +158,9 @@ static bool assign(const option_desc *d, const char *value, cli_options *o, err 
         return err_set(e, ERR_USAGE, "--%s wants a size such as 512M or 2GiB, not `%s`", d->name,
                        value);
     case OPTION_CHOICE:
-        if (!is_choice(d->choices, str_of(value))) return bad_choice(d, value, e);
+    case OPTION_READS:
+    case OPTION_WRITES:
+        if (!check_choice(d, value, e)) return false;
         break;
     case OPTION_TEXT:
     case OPTION_PATH: break;

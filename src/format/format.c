@@ -4,7 +4,28 @@
 #include "base/ban.h"
 #include <inttypes.h>
 
-static const format *const all[] = {&format_otlp, &format_otlp_1_9, &format_otlp_json};
+static const format *const all[] = {
+    &format_otlp,         &format_otlp_1_9, &format_chrome,    &format_speedscope,
+    &format_otlp_json,    &format_jfr,      &format_pprof,     &format_perf_data,
+    &format_perf_script,  &format_folded,   &format_collapsed, &format_cpuprofile,
+    &format_heapprofile,  &format_gecko,    &format_arrays,    &format_normalized,
+    &format_denormalized, &format_otep239,  &format_events,    &format_events_text,
+    &format_splunk_logs,
+    &format_original,
+};
+
+static const struct {
+    const char *name, *what;
+} features[] = {
+#define X(id, name, what) {name, what},
+    FORMAT_FEATURES(X)
+#undef X
+};
+
+uint32_t format_carries(const format *f) { return f->carries ? f->carries | CARRIES(STACKS) : 0; }
+
+const char *format_feature_name(format_feature f) { return features[f].name; }
+const char *format_feature_what(format_feature f) { return features[f].what; }
 
 const format *const *formats(size_t *n)
 {
@@ -30,34 +51,47 @@ const format *format_detect(str bytes)
     return best;
 }
 
-static bool has_suffix(const format *f, str path)
+/* Bytes of the longest of its suffixes that `path` ends in; 0: none. */
+static size_t suffix_of(const format *f, str path)
 {
+    size_t most = 0;
     for (const char *p = f->suffixes; p && *p;) {
         size_t n = strcspn(p, " ");
-        if (str_ends(path, (str){p, n})) return true;
+        if (n > most && str_ends(path, (str){p, n})) most = n;
         p += n + (p[n] == ' ');
     }
-    return false;
+    return most;
+}
+
+/* The longest suffix wins: .trace.json says more than .json. */
+static const format *writer_for(str path)
+{
+    const format *best = NULL;
+    size_t most = 0;
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        size_t n = all[i]->write ? suffix_of(all[i], path) : 0;
+        if (n > most) most = n, best = all[i];
+    }
+    return best;
 }
 
 const format *format_for_path(str path)
 {
+    const format *f = writer_for(path); /* .pb.gz is pprof's name */
+    if (f) return f;
     if (str_ends(path, STR(".gz")))
         path.n -= 3;
     else if (str_ends(path, STR(".zst")))
         path.n -= 4;
     else if (str_ends(path, STR(".zstd")))
         path.n -= 5;
-    for (size_t i = 0; i < ARRAY_LEN(all); i++)
-        if (all[i]->write && has_suffix(all[i], path)) return all[i];
-    return NULL;
+    return writer_for(path);
 }
 
 static bool unknown(err *e)
 {
-    return err_set(
-        e, ERR_UNSUPPORTED,
-        "neither OTLP protobuf nor OTLP/JSON: no format that kiln knows (--from forces one)");
+    return err_set(e, ERR_UNSUPPORTED,
+                   "no format that kiln knows (`kiln formats` lists them, --from forces one)");
 }
 
 /* A payload is JSON or protobuf; which of the two shows in its first byte, also inside frames. */

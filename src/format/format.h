@@ -23,12 +23,64 @@ typedef struct read_opts {
     size_t max_bytes;   /* decompressed input; 0 = UNPACK_MAX_BYTES */
     size_t max_payload; /* one payload of a stream, one compressed frame; 0 = FRAMES_MAX_PAYLOAD */
     ledger *ledger;     /* what could not be carried; may be NULL */
+
+    /* What a source may lack (kiln convert); readers that have a use for one take it. */
+    str sample_type, sample_unit; /* name and unit of the values; empty: the format's own guess */
+    uint64_t time_anchor;         /* Unix ns of the source's own beginning, for clocks that do not
+                                     count from 1970; 0: not known */
+    bool keep_original;           /* the input itself goes into original_payload */
+    bool percent;                 /* text: %3B and the like in names are decoded */
+    /* Called now and then with the bytes read so far, for long inputs; NULL: nobody looks. */
+    void (*progress)(void *who, uint64_t done, uint64_t all);
+    void *who;
 } read_opts;
 
 typedef struct write_opts {
     bool string_refs; /* otlp.h */
+    bool percent;     /* text: what a name may not hold is written as %3B and the like */
+    bool threads;     /* text: a first frame "[name tid=1]" from thread.name and thread.id */
+    bool timestamps;  /* pprof: a sample per observation with a label, instead of their sum */
     ledger *ledger;   /* may be NULL */
 } write_opts;
+
+/* What a format can carry, as `kiln formats` prints it.  Attributes named kiln.* do not count: a
+ * format that needs one for a feature lacks the feature. */
+#define FORMAT_FEATURES(X)                                                                         \
+    X(STACKS, "stacks", "stacks and values") /* implied by any other */                            \
+    X(TYPES, "value_types", "several value types")                                                 \
+    X(UNITS, "units", "names and units of values")                                                 \
+    X(VALUES, "values", "several values a sample")                                                 \
+    X(TIMESTAMPS, "timestamps", "timestamps")                                                      \
+    X(LINKS, "links", "trace links")                                                               \
+    X(SAMPLE_ATTRIBUTES, "sample_attributes", "attributes of samples")                             \
+    X(ATTRIBUTE_TYPES, "attribute_types", "attributes that are no text")                           \
+    X(ATTRIBUTE_UNITS, "attribute_units", "units of attributes")                                   \
+    X(LOCATION_ATTRIBUTES, "location_attributes", "attributes of locations")                       \
+    X(MAPPING_ATTRIBUTES, "mapping_attributes", "attributes of mappings")                          \
+    X(PROFILE_ATTRIBUTES, "profile_attributes", "attributes of profiles")                          \
+    X(RESOURCE, "resource", "resource and scope")                                                  \
+    X(PROFILE_ID, "profile_id", "profile id")                                                      \
+    X(TIME, "time", "start and duration")                                                          \
+    X(PERIOD, "period", "sampling period")                                                         \
+    X(ADDRESSES, "addresses", "addresses")                                                         \
+    X(MAPPINGS, "mappings", "mappings")                                                            \
+    X(BUILD_IDS, "build_ids", "build ids")                                                         \
+    X(LINES, "lines", "source files and lines")                                                    \
+    X(COLUMNS, "columns", "source columns")                                                        \
+    X(SYSTEM_NAMES, "system_names", "mangled names")                                               \
+    X(INLINES, "inlines", "inlined calls")                                                         \
+    X(FRAME_TYPES, "frame_types", "frame types")                                                   \
+    X(ORIGINAL, "original_payload", "the original file")
+
+typedef enum format_feature {
+#define X(id, name, what) FEATURE_##id,
+    FORMAT_FEATURES(X)
+#undef X
+        FEATURE_COUNT
+} format_feature;
+
+#define CARRIES(id) (UINT32_C(1) << FEATURE_##id)
+#define CARRIES_ALL ((UINT32_C(1) << FEATURE_COUNT) - 1)
 
 struct format {
     const char *name;     /* "otlp" */
@@ -36,23 +88,40 @@ struct format {
     const char *suffixes; /* ".otlp .pb", the first is its own; NULL: never chosen by a name */
     bool payloads;        /* wire/frames.h splits it */
     layout layout;        /* OTLP: the layout it is bound to, or LAYOUT_UNKNOWN */
+    uint32_t carries;     /* CARRIES(LINKS) | ...; 0: not stated */
+    bool text;            /* may be shown on a terminal */
+    codec pack;           /* its files are always compressed, whatever they are called; or NONE */
 
     /* 0 no, 100 certain.  Bounded work: sees the whole decompressed input.  NULL: only by name. */
     unsigned (*detect)(str bytes);
     /* One payload into a model in `a`; strings may view `bytes`.  `verdict` is filled by OTLP. */
     bool (*read)(const format *f, str bytes, const read_opts *o, arena *a, model *out,
                  layout_verdict *verdict, err *e);
+    /* Are these bytes what `write` makes, rather than an older kind that is only read?  NULL: yes. */
+    bool (*is_current)(str bytes);
     /* Appends the model to `out`. */
     bool (*write)(const format *f, const model *m, const write_opts *o, buf *out, err *e);
 };
 
 extern const format format_otlp, format_otlp_1_9, format_otlp_json;
+extern const format format_folded, format_collapsed, format_original;
+extern const format format_jfr;
+extern const format format_pprof;
+extern const format format_splunk_logs;
+extern const format format_perf_data, format_perf_script;
+extern const format format_chrome, format_speedscope, format_cpuprofile, format_heapprofile,
+    format_gecko;
+extern const format format_arrays, format_normalized, format_denormalized, format_otep239,
+    format_events, format_events_text;
 
 const format *const *formats(size_t *n);
 const format *format_named(str name);   /* NULL: none */
 const format *format_detect(str bytes); /* decompressed; NULL: nothing kiln knows */
 /* By the suffix of an output's name, .gz and .zst left aside; NULL: the name says nothing. */
 const format *format_for_path(str path);
+uint32_t format_carries(const format *f);          /* with what is implied; 0: not stated */
+const char *format_feature_name(format_feature f); /* "links" */
+const char *format_feature_what(format_feature f); /* for people */
 
 /* ---- whole inputs ---- */
 

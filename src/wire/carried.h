@@ -70,7 +70,6 @@
 #define KILN_ATTR_PERF_FREQUENCY "kiln.perf.frequency"                   /* profile, int */
 #define KILN_ATTR_PERF_COMMAND_LINE "kiln.perf.command_line"             /* scope, string[] */
 #define KILN_ATTR_PERF_EMPTY_EVENTS "kiln.perf.empty_events"             /* scope, string[] */
-#define KILN_ATTR_LOST_SAMPLES "kiln.lost_samples"                       /* profile, int */
 #define KILN_ATTR_OFF_CPU_BOUND "kiln.off_cpu.bound"                     /* sample */
 #define KILN_ATTR_SYMBOL "kiln.symbol"                                   /* location */
 #define KILN_ATTR_SPLUNK_BODY "kiln.splunk.body"                         /* profile */

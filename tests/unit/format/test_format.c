@@ -144,7 +144,7 @@ static void test_errors_know_their_place(void **state)
     (void)state;
     fails(STR(""), NULL, ERR_MALFORMED, "the input is empty");
     fails(STR("hello, world"), NULL, ERR_UNSUPPORTED,
-          "neither OTLP protobuf nor OTLP/JSON: no format that kiln knows (--from forces one)");
+          "no format that kiln knows (`kiln formats` lists them, --from forces one)");
     buf framed = {0};
     put_frame(&framed, STR("\x0a\x00"));
     put_frame(&framed, STR("\x12\x03\x0a\x7f\x00"));
@@ -206,7 +206,7 @@ static void test_names(void **state)
     assert_ptr_equal(format_named(STR("otlp-1.9")), &format_otlp_1_9);
     assert_null(format_named(STR("perf")));
     assert_ptr_equal(format_for_path(STR("a/b.otlp")), &format_otlp);
-    assert_ptr_equal(format_for_path(STR("b.pb.gz")), &format_otlp);
+    assert_ptr_equal(format_for_path(STR("b.pb.gz")), &format_pprof);
     assert_ptr_equal(format_for_path(STR("b.json.zst")), &format_otlp_json);
     assert_ptr_equal(format_for_path(STR("b.jsonl")), &format_otlp_json);
     assert_null(format_for_path(STR("b.txt")));

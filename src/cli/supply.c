@@ -1,0 +1,218 @@
+#include "cli/supply.h"
+
+#include "base/ban.h"
+
+/* ---- times ---- */
+
+static bool number_at(str *s, size_t n, unsigned max, unsigned *out)
+{
+    if (s->n < n) return false;
+    unsigned v = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (s->p[i] < '0' || s->p[i] > '9') return false;
+        v = v * 10 + (unsigned)(s->p[i] - '0');
+    }
+    *s = (str){s->p + n, s->n - n};
+    *out = v;
+    return v <= max;
+}
+
+static bool take(str *s, const char *any_of)
+{
+    if (!s->n || !strchr(any_of, s->p[0]) || !s->p[0]) return false;
+    *s = (str){s->p + 1, s->n - 1};
+    return true;
+}
+
+/* Digits behind the point as billionths; further ones are cut. */
+static bool fraction_at(str *s, uint64_t *ns)
+{
+    uint64_t v = 0, unit = 100000000;
+    *ns = 0;
+    if (!take(s, ".")) return true;
+    if (!s->n || s->p[0] < '0' || s->p[0] > '9') return false;
+    for (; s->n && s->p[0] >= '0' && s->p[0] <= '9'; *s = (str){s->p + 1, s->n - 1}) {
+        v += (uint64_t)(s->p[0] - '0') * unit;
+        unit /= 10;
+    }
+    *ns = v;
+    return true;
+}
+
+/* Days from 1970 to a day of the Gregorian calendar; March begins the year, so that the leap day
+ * ends it. */
+static int64_t days_of(unsigned year, unsigned month, unsigned day)
+{
+    int64_t y = (int64_t)year - (month <= 2);
+    unsigned m = month > 2 ? month - 3 : month + 9;
+    return y * 365 + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719468;
+}
+
+static bool date_parse(str s, uint64_t *ns)
+{
+    unsigned y, mo, d, h, mi, sec, oh = 0, om = 0;
+    uint64_t fraction;
+    bool ok = number_at(&s, 4, 9999, &y) && take(&s, "-") && number_at(&s, 2, 12, &mo) &&
+              take(&s, "-") && number_at(&s, 2, 31, &d) && take(&s, "Tt ") &&
+              number_at(&s, 2, 23, &h) && take(&s, ":") && number_at(&s, 2, 59, &mi) &&
+              take(&s, ":") && number_at(&s, 2, 60, &sec) && fraction_at(&s, &fraction);
+    if (!ok || !mo || !d) return false;
+    bool west = s.n && s.p[0] == '-';
+    if (!take(&s, "Zz")) {
+        if (!take(&s, "+-") || !number_at(&s, 2, 23, &oh) || !take(&s, ":") ||
+            !number_at(&s, 2, 59, &om))
+            return false;
+    }
+    int64_t offset = (int64_t)(oh * 3600 + om * 60) * (west ? -1 : 1);
+    int64_t seconds = days_of(y, mo, d) * 86400 + h * 3600 + mi * 60 + sec - offset;
+    if (s.n || seconds < 0) return false;
+    return !ckd_mul(ns, (uint64_t)seconds, UINT64_C(1000000000)) && !ckd_add(ns, *ns, fraction);
+}
+
+bool time_parse(str text, uint64_t *ns)
+{
+    static const struct {
+        uint64_t below, factor;
+    } units[] = {
+        {100000000000, 1000000000}, {100000000000000, 1000000}, {100000000000000000, 1000}};
+    uint64_t v = 0, fraction = 0, factor = 1;
+    size_t i = 0;
+    for (; i < text.n && text.p[i] >= '0' && text.p[i] <= '9'; i++)
+        if (ckd_mul(&v, v, UINT64_C(10)) || ckd_add(&v, v, (unsigned)(text.p[i] - '0')))
+            return false;
+    str rest = {text.p + i, text.n - i};
+    if (!i || (rest.n && rest.p[0] != '.')) return date_parse(text, ns);
+    for (size_t k = 0; k < ARRAY_LEN(units) && factor == 1; k++)
+        if (v < units[k].below) factor = units[k].factor;
+    if (!fraction_at(&rest, &fraction) || rest.n) return false;
+    fraction /= 1000000000 / factor; /* of its unit, in ns */
+    return !ckd_mul(ns, v, factor) && !ckd_add(ns, *ns, fraction) && *ns;
+}
+
+/* ---- the command line ---- */
+
+static bool id_parse(str s, uint8_t out[16])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        if (c == '-') continue; /* as a UUID */
+        int v = c >= '0' && c <= '9'   ? c - '0'
+                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                       : -1;
+        if (v < 0 || n == 32) return false;
+        out[n / 2] = (uint8_t)(out[n / 2] << 4 | v);
+        n++;
+    }
+    return n == 32 && !id_is_zero(out, 16);
+}
+
+static bool give_time(const char *name, const char *text, uint64_t *ns, err *e)
+{
+    if (!text || time_parse(str_of(text), ns)) return true;
+    return err_set(e, ERR_USAGE,
+                   "--%s wants a time such as 2023-06-27T04:52:00Z or 1687841520, not `%s`", name,
+                   text);
+}
+
+bool supply_parse(const cli_options *o, supply *out, err *e)
+{
+    supply s = {.schema_url = str_of(o->schema_url)};
+    s.any =
+        o->profile_id || o->start || o->end || o->schema_url || o->sample_type || o->time_anchor;
+    s.has_id = o->profile_id != NULL;
+    if (s.has_id && !id_parse(str_of(o->profile_id), s.profile_id))
+        return err_set(e, ERR_USAGE, "--profile-id wants 32 hex digits, not all 0; not `%s`",
+                       o->profile_id);
+    if (!give_time("start", o->start, &s.start, e) || !give_time("end", o->end, &s.end, e) ||
+        !give_time("time-anchor", o->time_anchor, &s.time_anchor, e))
+        return false;
+    if (s.start && s.end && s.end < s.start)
+        return err_set(e, ERR_USAGE, "--end is before --start");
+    if (o->sample_type) {
+        size_t n = strcspn(o->sample_type, "/");
+        s.type = (str){o->sample_type, n};
+        s.unit = str_of(o->sample_type[n] ? o->sample_type + n + 1 : "");
+        if (!s.type.n)
+            return err_set(e, ERR_USAGE, "--sample-type wants TYPE/UNIT such as cpu/nanoseconds");
+    }
+    *out = s;
+    return true;
+}
+
+/* ---- models ---- */
+
+static uint32_t add_string(dict *d, str s)
+{
+    for (size_t i = 0; i < d->strings.n; i++)
+        if (str_eq(d->strings.v[i], s)) return (uint32_t)i;
+    d->strings.v[d->strings.n] = s;
+    return (uint32_t)d->strings.n++;
+}
+
+/* A decoded table may lie in memory that is not the arena's: it moves before it grows. */
+static bool give_types(supply *s, model *m, arena *a)
+{
+    dict *d = &m->dict;
+    bool wanted = false;
+    for (size_t i = 0; i < m->profiles.n; i++)
+        wanted |= !m->profiles.v[i].sample_type.type && !m->profiles.v[i].sample_type.unit;
+    if (!wanted) return true;
+    str *v = arena_new(a, str, d->strings.n + 3);
+    if (!v) return false;
+    v[0] = (str){"", 0};
+    if (d->strings.n)
+        memcpy(v, d->strings.v, d->strings.n * sizeof *v);
+    else
+        d->strings.n = 1;
+    d->strings.v = v;
+    d->strings.cap = d->strings.n + 2;
+    value_type t = {add_string(d, s->type), add_string(d, s->unit)};
+    for (size_t i = 0; i < m->profiles.n; i++) {
+        profile *p = &m->profiles.v[i];
+        if (!p->sample_type.type && !p->sample_type.unit) p->sample_type = t, s->used_type = true;
+    }
+    return true;
+}
+
+static void give_window(supply *s, profile *p)
+{
+    if (s->start && !p->time_unix_nano) p->time_unix_nano = s->start, s->used_window = true;
+    if (s->end && !p->duration_nano && p->time_unix_nano && s->end >= p->time_unix_nano)
+        p->duration_nano = s->end - p->time_unix_nano, s->used_window = true;
+}
+
+static bool has_type(const supply *s, const model *m)
+{
+    for (size_t i = 0; i < m->profiles.n; i++) {
+        value_type t = m->profiles.v[i].sample_type;
+        if (str_eq(dict_str(&m->dict, t.type), s->type) &&
+            str_eq(dict_str(&m->dict, t.unit), s->unit))
+            return true;
+    }
+    return false;
+}
+
+bool supply_model(supply *s, model *m, arena *a, err *e)
+{
+    for (size_t i = 0; i < m->profiles.n; i++) give_window(s, &m->profiles.v[i]);
+    for (size_t i = 0; s->schema_url.n && i < m->resources.n; i++)
+        if (!m->resources.v[i].schema_url.n)
+            m->resources.v[i].schema_url = s->schema_url, s->used_schema = true;
+    if (!s->type.n) return true;
+    s->used_type |= has_type(s, m); /* the reader took it */
+    return give_types(s, m, a) || err_set(e, ERR_LIMIT, "the memory budget is spent");
+}
+
+void supply_ids(const supply *s, model *m)
+{
+    uint8_t id[16];
+    memcpy(id, s->profile_id, sizeof id);
+    for (size_t i = 0; s->has_id && i < m->profiles.n; i++) {
+        profile *p = &m->profiles.v[i];
+        if (!id_is_zero(p->profile_id, sizeof p->profile_id)) continue;
+        memcpy(p->profile_id, id, sizeof id);
+        for (size_t k = sizeof id; k-- > 0 && !++id[k];) {}
+    }
+}

@@ -1,0 +1,31 @@
+/* `--to original`: the source file that a profile carries, bit for bit. */
+#include "format/format.h"
+
+#include "base/ban.h"
+
+static bool write(const format *f, const model *m, const write_opts *o, buf *out, err *e)
+{
+    (void)f, (void)o;
+    const profile *found = NULL;
+    for (size_t i = 0; i < m->profiles.n; i++) {
+        const profile *p = &m->profiles.v[i];
+        if (!p->original_payload.n) continue;
+        if (found && !str_eq(found->original_payload, p->original_payload)) {
+            err_set(e, ERR_UNSUPPORTED, "there are several original files, and one was asked for");
+            return err_in(e, "profiles[%zu].original_payload", i);
+        }
+        found = p;
+    }
+    if (!found)
+        return err_set(e, ERR_UNSUPPORTED,
+                       "no profile carries its original file (convert --keep-original keeps it)");
+    buf_str(out, found->original_payload);
+    return !out->failed || err_set(e, ERR_LIMIT, "the output does not fit its limit");
+}
+
+const format format_original = {
+    .name = "original",
+    .what = "the source file that --keep-original kept, bit for bit",
+    .carries = CARRIES(STACKS) | CARRIES(ORIGINAL),
+    .write = write,
+};
