@@ -270,16 +270,18 @@ static uint32_t build_mapping(legacy *g, const legacy_mapping *m)
 static uint32_t build_location(legacy *g, const legacy_location *l, uint32_t mapping_i)
 {
     if (l->named) {
-        uint32_t name = builder_string(&g->b, l->function);
-        function f = {
-            .name = name, .system_name = name, .filename = builder_string(&g->b, l->file)};
+        uint32_t name = builder_string(&g->b, legacy_text(g, l->function));
+        function f = {.name = name,
+                      .system_name = name,
+                      .filename = builder_string(&g->b, legacy_text(g, l->file))};
         line one = {.line = l->line, .function = builder_function(&g->b, &f)};
         return builder_location(&g->b, 0, 0, &one, 1, NULL, 0);
     }
     uint32_t attr = 0;
     if (l->symbol.n) {
-        attr = builder_attribute_str(&g->b, STR(KILN_ATTR_SYMBOL), l->symbol);
-        ledger_add(g->ledger, STAGE_READ, LOSS_COMMENTS, KILN_ATTR_SYMBOL, "location", l->symbol);
+        str symbol = legacy_text(g, l->symbol);
+        attr = builder_attribute_str(&g->b, STR(KILN_ATTR_SYMBOL), symbol);
+        ledger_add(g->ledger, STAGE_READ, LOSS_COMMENTS, KILN_ATTR_SYMBOL, "location", symbol);
     }
     return builder_location(&g->b, mapping_i, l->address, NULL, 0, &attr, l->symbol.n ? 1 : 0);
 }
