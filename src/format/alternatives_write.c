@@ -244,7 +244,7 @@ static bool write(const format *f, const model *m, const write_opts *o, buf *out
 
 static unsigned detect_member(str bytes, unsigned member)
 {
-    dialect d = dialect_detect(bytes);
+    dialect d = dialect_detect_among(bytes, DIALECTS_A);
     bool ours = d == DIALECT_A0 || d == DIALECT_BENCH;
     return ours && dialect_a0_member(bytes) == member ? 92 : 0;
 }
@@ -253,7 +253,7 @@ static unsigned detect_normalized(str bytes) { return detect_member(bytes, A0_NO
 static unsigned detect_denormalized(str bytes) { return detect_member(bytes, A0_DENORMALIZED); }
 
 /* The benchmark's container is read, but this is what is written. */
-static bool is_current(str bytes) { return dialect_detect(bytes) == DIALECT_A0; }
+static bool is_current(str bytes) { return dialect_detect_among(bytes, DIALECTS_A) == DIALECT_A0; }
 
 const format format_normalized = {
     .name = "normalized",

@@ -413,7 +413,7 @@ bool dialect_a_read(const format *f, str bytes, const read_opts *ro, arena *a, m
 {
     (void)verdict;
     a_variant v = {.numbers = f == &format_arrays ? &numbers_a : NULL};
-    switch (dialect_detect(bytes)) {
+    switch (dialect_detect_among(bytes, DIALECTS_A)) {
     case DIALECT_A: v.numbers = &numbers_a; break;
     case DIALECT_A1: v.numbers = &numbers_a1; break;
     case DIALECT_A2: v.numbers = &numbers_a2; break;

@@ -352,7 +352,7 @@ static bool write_arrays(const format *f, const model *m, const write_opts *o, b
 
 static unsigned detect(str bytes)
 {
-    switch (dialect_detect(bytes)) {
+    switch (dialect_detect_among(bytes, DIALECTS_A)) {
     case DIALECT_A:
     case DIALECT_A1:
     case DIALECT_A2: return 92;
@@ -363,7 +363,7 @@ static unsigned detect(str bytes)
 }
 
 /* A1 and A2 are read, but this is what is written. */
-static bool is_current(str bytes) { return dialect_detect(bytes) == DIALECT_A; }
+static bool is_current(str bytes) { return dialect_detect_among(bytes, DIALECTS_A) == DIALECT_A; }
 
 const format format_arrays = {
     .name = "arrays",

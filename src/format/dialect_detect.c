@@ -7,6 +7,8 @@
 #include "base/ban.h"
 
 enum {
+    PEEK_FIELDS = 64,      /* of a sample, to see what it is */
+    PEEK_RESOURCES = 256,  /* looked at for the first profile */
     SHAPE_BYTES = 4 << 20, /* walked at most; what comes after is the reader's business */
     SHAPE_DEPTH = 200,     /* messages inside messages: values nest 64 deep, three messages each */
 };
@@ -128,7 +130,8 @@ static bool first_of(str in, uint32_t number, str *out)
 static bool first_profile(str bytes, str *out)
 {
     pb_cur c = pb_open(bytes.p, bytes.n, NULL);
-    for (pb_field r; pb_next(&c, &r);) {
+    unsigned n = 0;
+    for (pb_field r; n < PEEK_RESOURCES && pb_next(&c, &r); n++) {
         if (r.number != 1 || r.wire != 2) return false; /* a dictionary, a table: released OTLP */
         pb_cur rp = pb_message(&c, &r);
         for (pb_field s; pb_next(&rp, &s);)
@@ -137,13 +140,15 @@ static bool first_profile(str bytes, str *out)
     return false;
 }
 
-/* Could a profile entry be one of ours?  v1.8 and later: a fixed time in 3 and none in 2. */
+/* Could a profile entry be one of ours?  v1.8 and later: a fixed time in 3 and none in 2; all released
+ * ones but B have their samples in 2, a million of them perhaps, where ours have at most one field. */
 static bool worth_a_try(str entry)
 {
     pb_cur c = pb_open(entry.p, entry.n, NULL);
     uint64_t lists = 0, fixed = 0;
     bool bench = false;
     for (pb_field f; pb_next(&c, &f);) {
+        if (f.number == 2 && f.wire == 2 && (lists >> 2 & 1)) return false;
         if (f.wire == 2 && f.number < 64) lists |= UINT64_C(1) << f.number;
         if (f.wire == 1 && f.number < 64) fixed |= UINT64_C(1) << f.number;
         bench |= f.number > 100 && f.number < 106;
@@ -161,20 +166,20 @@ static bool released_layout_fits(str bytes)
     return false;
 }
 
-static dialect detect_enveloped(str bytes)
+static dialect detect_enveloped(str bytes, unsigned among)
 {
     static const dialect order[] = {DIALECT_A,     DIALECT_A1,    DIALECT_A2,     DIALECT_A0,
                                     DIALECT_BENCH, DIALECT_C_BOX, DIALECT_C_SCOPE};
     str entry;
     if (!first_profile(bytes, &entry) || !worth_a_try(entry)) return DIALECT_NONE;
     for (size_t i = 0; i < ARRAY_LEN(order); i++)
-        if (dialect_fits(bytes, dialect_schema(order[i]), true))
+        if ((among >> order[i] & 1) && dialect_fits(bytes, dialect_schema(order[i]), true))
             return released_layout_fits(bytes) ? DIALECT_NONE : order[i];
     return DIALECT_NONE;
 }
 
 /* Top level of a bare Profile: of the event proposal, or of pprofextended with its additions. */
-static dialect detect_bare(str bytes)
+static dialect detect_bare(str bytes, unsigned among)
 {
     pb_cur c = pb_open(bytes.p, bytes.n, NULL);
     uint64_t seen = 0;
@@ -186,24 +191,29 @@ static dialect detect_bare(str bytes)
         added |= f.number >= 16;
         if (f.number != 2 || f.wire != 2 || added) continue;
         pb_cur inner = pb_message(&c, &f);
-        for (pb_field s; pb_next(&inner, &s);) added |= s.number >= 7 && s.number <= 13;
+        unsigned n = 0;
+        for (pb_field s; n < PEEK_FIELDS && pb_next(&inner, &s); n++)
+            added |= s.number >= 7 && s.number <= 13;
     }
     if (!pb_ok(&c)) return DIALECT_NONE;
     bool tables = (seen >> 3 & 1) || (seen >> 11 & 1); /* event types, strings */
-    if (!(seen >> 2 & 1) && tables && ((seen >> 11 & 1) == empty_first) &&
-        dialect_fits(bytes, dialect_schema(DIALECT_C), true))
+    bool c_like = !(seen >> 2 & 1) && tables && ((seen >> 11 & 1) == empty_first);
+    if ((among >> DIALECT_C & 1) && c_like && dialect_fits(bytes, dialect_schema(DIALECT_C), true))
         return DIALECT_C;
-    if (added && (seen >> 6 & 1) && dialect_fits(bytes, dialect_schema(DIALECT_B_BARE), true))
+    if ((among >> DIALECT_B_BARE & 1) && added && (seen >> 6 & 1) &&
+        dialect_fits(bytes, dialect_schema(DIALECT_B_BARE), true))
         return DIALECT_B_BARE;
     return DIALECT_NONE;
 }
 
-dialect dialect_detect(str bytes)
+dialect dialect_detect_among(str bytes, unsigned among)
 {
     if (!bytes.n) return DIALECT_NONE;
-    dialect d = detect_enveloped(bytes);
-    return d ? d : detect_bare(bytes);
+    dialect d = among & ~DIALECTS_BARE ? detect_enveloped(bytes, among) : DIALECT_NONE;
+    return d || !(among & DIALECTS_BARE) ? d : detect_bare(bytes, among);
 }
+
+dialect dialect_detect(str bytes) { return dialect_detect_among(bytes, ~0u); }
 
 unsigned dialect_a0_member(str bytes)
 {

@@ -232,14 +232,11 @@ bool dialect_emit_profile(old *o, const dialect_head *h, const dialect_type *t, 
     p->has_sample_type = true;
     p->dropped_attributes_count = h->dropped_attributes_count;
     if (h->id.n) memcpy(p->profile_id, h->id.p, sizeof p->profile_id);
-    if (first && h->payload.n) {
+    if (first) {
         p->original_payload = h->payload;
         p->original_payload_format = h->payload_format;
-        if (!h->payload_format.n) {
+        if (h->payload.n && !h->payload_format.n) /* OTLP wants one */
             p->original_payload_format = dialect_sniff(h->payload);
-            old_note(o, LOSS_ORIGINAL_PAYLOAD, "original_payload_format",
-                     p->original_payload_format, "original_payload");
-        }
     }
     set_time(o, h, p);
     for (size_t i = 0; i < h->attrs.n; i++) {

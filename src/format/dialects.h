@@ -38,6 +38,12 @@ const message_desc *dialect_schema(dialect d); /* the outermost message; NULL fo
 /* Which dialect these bytes are: every field known, wire types right, indices inside their tables,
  * and no released OTLP layout that fits as well.  Looks at 4 MiB at most.  Never fails. */
 dialect dialect_detect(str bytes);
+/* The same among some of them: what a format asks, and pays for. */
+dialect dialect_detect_among(str bytes, unsigned among);
+#define DIALECTS_A                                                                                 \
+    (1u << DIALECT_A | 1u << DIALECT_A1 | 1u << DIALECT_A2 | 1u << DIALECT_A0 | 1u << DIALECT_BENCH)
+#define DIALECTS_C (1u << DIALECT_C | 1u << DIALECT_C_BOX | 1u << DIALECT_C_SCOPE)
+#define DIALECTS_BARE (1u << DIALECT_C | 1u << DIALECT_B_BARE)
 
 /* Does `bytes` parse strictly under these tables?  `ranges`: indices too. */
 bool dialect_fits(str bytes, const message_desc *root, bool ranges);

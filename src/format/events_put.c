@@ -186,6 +186,7 @@ static void put_events(cw *c)
     dw *w = &c->w;
     for (uint32_t t = 0; t < c->types.n;) {
         const cw_type *k = &c->types.v[t];
+        snprintf(w->where, sizeof w->where, "profiles[%zu]", (size_t)(k->p - w->m->profiles.v));
         bool two = t + 1 < c->types.n && c->types.v[t + 1].p == k->p;
         for (size_t i = 0; i < k->p->n_samples; i++) {
             sample s = sample_at(w->m, k->p, i);

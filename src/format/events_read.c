@@ -347,8 +347,8 @@ bool c_emit(old *o, c_profile *p)
         first = false;
     }
     const dialect_head *h = &p->head;
-    bool head = h->start || h->end || h->id.n || h->payload.n || h->attrs.n ||
-                h->dropped_attributes_count || p->comment.n;
+    bool head = h->start || h->end || h->id.n || h->payload.n || h->payload_format.n ||
+                h->attrs.n || h->dropped_attributes_count || p->comment.n;
     if (!first || !head) return true;
     dialect_type none = {0};
     return dialect_emit_profile(o, &p->head, &none, true, &p->comment);
@@ -424,7 +424,7 @@ static bool looks_boxed(str bytes)
 
 bool events_decode(str bytes, const read_opts *ro, arena *a, model *out, err *e)
 {
-    switch (dialect_detect(bytes)) {
+    switch (dialect_detect_among(bytes, DIALECTS_C)) {
     case DIALECT_C_BOX: return dialect_read(bytes, ro, a, out, e, decode_box, NULL);
     case DIALECT_C_SCOPE: return dialect_read(bytes, ro, a, out, e, decode_scope, NULL);
     case DIALECT_C: return dialect_read(bytes, ro, a, out, e, decode_bare, NULL);
@@ -450,7 +450,7 @@ static bool write(const format *f, const model *m, const write_opts *o, buf *out
 
 static unsigned detect(str bytes)
 {
-    switch (dialect_detect(bytes)) {
+    switch (dialect_detect_among(bytes, DIALECTS_C)) {
     case DIALECT_C:
     case DIALECT_C_BOX:
     case DIALECT_C_SCOPE: return 92;
@@ -458,7 +458,10 @@ static unsigned detect(str bytes)
     }
 }
 
-static bool is_current(str bytes) { return dialect_detect(bytes) != DIALECT_C_SCOPE; }
+static bool is_current(str bytes)
+{
+    return dialect_detect_among(bytes, DIALECTS_C) != DIALECT_C_SCOPE;
+}
 
 const format format_events = {
     .name = "events",

@@ -10,8 +10,7 @@ static const format *const all[] = {
     &format_perf_script,  &format_folded,   &format_collapsed, &format_cpuprofile,
     &format_heapprofile,  &format_gecko,    &format_arrays,    &format_normalized,
     &format_denormalized, &format_otep239,  &format_events,    &format_events_text,
-    &format_splunk_logs,
-    &format_original,
+    &format_splunk_logs,  &format_original,
 };
 
 static const struct {

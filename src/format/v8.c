@@ -284,8 +284,9 @@ static bool settle_samples(v8_profile *v, const id_index *ids, err *e)
     for (size_t i = 0; i < v->samples.n; i++) {
         uint32_t at;
         if (!id_find(ids, v->samples.v[i], &at))
-            return err_set(e, ERR_MALFORMED, "samples[%zu] is of node %" PRIu64
-                                             ", which is not there", i, v->samples.v[i]);
+            return err_set(e, ERR_MALFORMED,
+                           "samples[%zu] is of node %" PRIu64 ", which is not there", i,
+                           v->samples.v[i]);
         v->samples.v[i] = at;
     }
     return true;

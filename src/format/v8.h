@@ -50,8 +50,8 @@ NODISCARD bool v8_settle(v8_profile *v, err *e);
 
 /* Two profiles, wall/nanoseconds and samples/count, every sample with `attrs`; profile attributes
  * `on_profile` are put on both. */
-NODISCARD bool v8_put_cpu(v8_profile *v, const uint32_t *attrs, size_t n, const uint32_t *on_profile,
-                          size_t n_on_profile, err *e);
+NODISCARD bool v8_put_cpu(v8_profile *v, const uint32_t *attrs, size_t n,
+                          const uint32_t *on_profile, size_t n_on_profile, err *e);
 /* One profile, inuse_space/bytes. */
 NODISCARD bool v8_put_heap(v8_profile *v, err *e);
 /* What was met and not carried. */

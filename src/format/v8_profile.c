@@ -11,7 +11,7 @@ typedef struct file {
     bool heap, seen;      /* a tree was there */
     uint64_t n_allocated; /* samples of a heap profile */
     uint64_t anchor;
-    int depth;            /* of {"profile": ...} around it */
+    int depth; /* of {"profile": ...} around it */
 } file;
 
 static bool allocations(json *j, file *f)
@@ -81,7 +81,9 @@ static bool read_kind(str bytes, bool heap, const read_opts *o, arena *a, model 
     arena work = work_arena(a);
     builder b;
     nest_tree tree;
-    file f = {.heap = heap, .anchor = o->time_anchor, .v = {.b = &b, .tree = &tree, .work = &work, .l = o->ledger}};
+    file f = {.heap = heap,
+              .anchor = o->time_anchor,
+              .v = {.b = &b, .tree = &tree, .work = &work, .l = o->ledger}};
     bool ok = builder_init(&b, a, 0) && nest_tree_init(&tree, &b, &work);
     ok = ok ? read_file(&f, bytes, e) : out_of_memory(e);
     ok = ok && builder_finish(&b, out, e);

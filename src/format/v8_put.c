@@ -84,7 +84,7 @@ static bool put_timed(v8_profile *v, const uint32_t *attrs, size_t n_attrs,
     }
     for (int wall = 1; wall >= 0 && !v->b->failed; wall--) {
         observe_profile(v->b, wall ? STR("wall") : STR("samples"),
-                     wall ? STR("nanoseconds") : STR("count"));
+                        wall ? STR("nanoseconds") : STR("count"));
         builder_profile_attrs(v->b, on_profile, n_on_profile);
         o.lengths = wall;
         observe_place(&o, wall ? OBSERVE_BOTH : OBSERVE_TIMES);

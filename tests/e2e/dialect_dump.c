@@ -29,8 +29,8 @@ static void dump(const char *name, const message_desc *m)
     if (n_seen < MAX_MESSAGES) seen[n_seen++] = m;
     for (size_t i = 0; i < m->n_fields; i++) {
         const field_desc *f = &m->fields[i];
-        printf("%s %s %u %s %s %s %s\n", name, m->name, f->number, f->name, types[f->type], label(f),
-               f->message ? f->message->name : "-");
+        printf("%s %s %u %s %s %s %s\n", name, m->name, f->number, f->name, types[f->type],
+               label(f), f->message ? f->message->name : "-");
     }
     for (size_t i = 0; i < m->n_fields; i++)
         if (m->fields[i].message) dump(name, m->fields[i].message);
@@ -38,8 +38,8 @@ static void dump(const char *name, const message_desc *m)
 
 int main(void)
 {
-    static const dialect all[] = {DIALECT_A, DIALECT_A1, DIALECT_A2, DIALECT_A0, DIALECT_BENCH,
-                                  DIALECT_C};
+    static const dialect all[] = {DIALECT_A,  DIALECT_A1,    DIALECT_A2,
+                                  DIALECT_A0, DIALECT_BENCH, DIALECT_C};
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         n_seen = 0;
         dump(dialect_name(all[i]), dialect_schema(all[i]));

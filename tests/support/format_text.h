@@ -27,8 +27,7 @@ static inline void text_attr(buf *b, str key, const any *v)
 {
     static const char *const known[] = {"thread.", "kiln.", "process.", "profile.", "event."};
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
-        if (str_starts(key, str_of(known[i])))
-            key.p += strlen(known[i]), key.n -= strlen(known[i]);
+        if (str_starts(key, str_of(known[i]))) key.p += strlen(known[i]), key.n -= strlen(known[i]);
     buf_putc(b, ' ');
     buf_str(b, key);
     buf_putc(b, '=');
@@ -208,8 +207,10 @@ static inline void check_budgets(const format *f, str in)
             buf b = {0};
             text_model(&b, &m);
             if (want.n) assert_string_equal(b.p, want.p);
-            if (!want.n) want = b, enough = budget;
-            else buf_free(&b);
+            if (!want.n)
+                want = b, enough = budget;
+            else
+                buf_free(&b);
         } else if (e.code != ERR_LIMIT) {
             fail_msg("budget %zu: %s", budget, e.msg);
         } else if (enough && budget > 4 * enough) {
