@@ -53,12 +53,13 @@ typedef struct chrome_track {
     str name;
     str id; /* of asynchronous events */
     bool async;
-    bool unsorted, last_is_x;
+    bool unsorted;
+    chrome_kind last_kind;
     int64_t last_ts, last_dur, max_ts;
     nest nest;
     VEC(uint8_t) packed; /* pieces */
-    uint64_t n_pieces, n_stray;
-    int64_t piece_end;
+    uint64_t n_pieces, n_stray, n_flat;
+    int64_t piece_end, flat_at;  /* of the last piece, of the last without length */
     VEC(chrome_sortable) events; /* of an unsorted track */
 } chrome_track;
 
@@ -113,6 +114,8 @@ typedef struct chrome_cpu {
     v8_profile v;
 } chrome_cpu;
 
+typedef struct chrome_player chrome_player;
+
 typedef struct chrome {
     builder b;
     arena *work;
@@ -131,13 +134,14 @@ typedef struct chrome {
         args_index;
     uint32_t recent[CHROME_RECENT], recent_name[CHROME_RECENT]; /* asked for lately, + 1 */
     uint32_t playing;                                           /* track whose pieces come */
-    bool any_unsorted;                                          /* the text must be read again */
-    bool again;                                                 /* it is being */
-    u32s args;                                                  /* attributes that are kept */
+    chrome_player *player;
+    bool any_unsorted;       /* the text must be read again */
+    bool again;              /* it is being */
+    u32s args;               /* attributes that are kept */
     chrome_kept kept[3];     /* name, category and id that had escapes */
     uint8_t next_key[16][2]; /* chrome_event.c: which keys followed which */
     bool rounded;
-    uint64_t n_stray, n_unclosed, n_negative, n_odd;
+    uint64_t n_stray, n_unclosed, n_negative, n_odd, n_flat;
 } chrome;
 
 /* ---- tracks (chrome_track.c, chrome_play.c) ---- */

@@ -36,6 +36,10 @@ static void on_piece(void *self, uint32_t node, uint32_t attr, int64_t at, int64
     enum { MOST = 5 + 10 + 10 + 5 };
     chrome *c = self;
     chrome_track *t = &c->tracks.v[c->playing];
+    if (length == 0) { /* of several at one moment a sample keeps the times, not the order */
+        t->n_flat += t->n_pieces && at == t->flat_at;
+        t->flat_at = at;
+    }
     if (!vec_reserve(c->work, &t->packed, MOST)) {
         c->b.failed = true;
         return;
@@ -76,7 +80,7 @@ void chrome_track_init(chrome *c, chrome_track *t)
 {
     t->nest = (nest){.t = &c->tree, .piece = on_piece, .self = c};
     nest_reset(&t->nest);
-    t->last_ts = t->max_ts = INT64_MIN;
+    t->last_ts = t->max_ts = t->flat_at = INT64_MIN;
 }
 
 static bool play_event(chrome *c, uint32_t track, const chrome_event *v)
@@ -95,11 +99,14 @@ static bool play_event(chrome *c, uint32_t track, const chrome_event *v)
     return !c->b.failed || chrome_out_of_memory(c);
 }
 
-/* Of complete events that begin together the longest must come first: it is outside. */
+/* Of intervals that begin together the longest must come first: it is outside.  How long a B lasts is
+ * not known yet. */
 static bool in_order(const chrome_track *t, const chrome_event *v)
 {
     if (v->ts != t->last_ts) return v->ts > t->last_ts;
-    return v->kind != CHROME_COMPLETE || !t->last_is_x || v->dur <= t->last_dur;
+    if (v->kind == CHROME_END || t->last_kind == CHROME_END) return true;
+    if (v->kind != t->last_kind) return false;
+    return v->kind == CHROME_BEGIN || v->dur <= t->last_dur;
 }
 
 static void give_up(chrome *c, chrome_track *t)
@@ -107,7 +114,8 @@ static void give_up(chrome *c, chrome_track *t)
     t->unsorted = c->any_unsorted = true;
     t->packed.n = 0;
     t->n_pieces = 0;
-    t->n_stray = 0;
+    t->n_stray = t->n_flat = 0;
+    t->flat_at = INT64_MIN;
     t->nest.n_odd = 0;
     t->piece_end = 0;
     nest_reset(&t->nest);
@@ -126,7 +134,7 @@ bool chrome_add(chrome *c, uint32_t track, const chrome_event *v)
     }
     if (c->again) return true;
     if (!in_order(t, v)) return give_up(c, t), true;
-    t->last_is_x = v->kind == CHROME_COMPLETE;
+    t->last_kind = v->kind;
     t->last_dur = v->dur;
     t->last_ts = v->ts;
     return play_event(c, track, v);
@@ -148,22 +156,44 @@ static int by_dur(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* By time; among complete events that begin together the longest first, otherwise as in the file. */
-static void sort_events(chrome_sortable *v, size_t n)
+/* The duration of a B, from the E that closes it.  open[]: the Bs without one so far. */
+static void measure_begins(chrome_sortable *v, size_t n, uint32_t *open)
 {
+    size_t depth = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (v[i].v.kind == CHROME_BEGIN) {
+            v[i].v.dur = INT64_MAX;
+            open[depth++] = (uint32_t)i;
+        } else if (v[i].v.kind == CHROME_END && depth) {
+            chrome_event *b = &v[open[--depth]].v;
+            if (ckd_sub(&b->dur, v[i].v.ts, b->ts)) b->dur = INT64_MAX;
+        }
+    }
+}
+
+/* By time; of intervals that begin together, with no E between, the longest first; otherwise as in
+ * the file. */
+static bool sort_events(chrome *c, chrome_sortable *v, size_t n)
+{
+    arena a = work_arena(c->work);
+    uint32_t *open = arena_array(&a, n, sizeof *open);
+    if (!open) return arena_free(&a), chrome_out_of_memory(c);
     qsort(v, n, sizeof *v, by_ts);
+    measure_begins(v, n, open);
+    arena_free(&a);
     for (size_t i = 0, end; i < n; i = end) {
         end = i + 1;
-        if (v[i].v.kind != CHROME_COMPLETE) continue;
-        while (end < n && v[end].v.kind == CHROME_COMPLETE && v[end].v.ts == v[i].v.ts) end++;
+        if (v[i].v.kind == CHROME_END) continue;
+        while (end < n && v[end].v.kind != CHROME_END && v[end].v.ts == v[i].v.ts) end++;
         if (end - i > 1) qsort(v + i, end - i, sizeof *v, by_dur);
     }
+    return true;
 }
 
 static bool finish_track(chrome *c, uint32_t track)
 {
     chrome_track *t = &c->tracks.v[track];
-    if (t->events.n) sort_events(t->events.v, t->events.n);
+    if (t->events.n && !sort_events(c, t->events.v, t->events.n)) return false;
     for (size_t i = 0; i < t->events.n; i++)
         if (!play_event(c, track, &t->events.v[i].v)) return false;
     c->n_unclosed += t->nest.hidden;
@@ -172,6 +202,7 @@ static bool finish_track(chrome *c, uint32_t track)
     nest_finish(&t->nest, t->max_ts);
     c->n_stray += t->n_stray;
     c->n_odd += t->nest.n_odd;
+    c->n_flat += t->n_flat;
     return !c->b.failed || chrome_out_of_memory(c);
 }
 
@@ -195,7 +226,7 @@ typedef struct recent_key {
     uint32_t stamp, node, attr, key;
 } recent_key;
 
-typedef struct player {
+struct chrome_player {
     chrome *c;
     observe o;
     uint32_t attrs[4];
@@ -203,9 +234,9 @@ typedef struct player {
     node_key *key_of; /* per node */
     recent_key recent[RECENT_KEYS];
     uint32_t stamp;
-} player;
+};
 
-static uint32_t key_with(player *p, uint32_t node, uint32_t attr)
+static uint32_t key_with(chrome_player *p, uint32_t node, uint32_t attr)
 {
     recent_key *r = &p->recent[(node * 31 + attr) % RECENT_KEYS];
     if (r->stamp == p->stamp && r->node == node && r->attr == attr) return r->key;
@@ -215,7 +246,7 @@ static uint32_t key_with(player *p, uint32_t node, uint32_t attr)
     return key;
 }
 
-static inline uint32_t key_for(player *p, const piece *x)
+static inline uint32_t key_for(chrome_player *p, const piece *x)
 {
     if (x->attr) return key_with(p, x->node, x->attr);
     node_key *k = &p->key_of[x->node];
@@ -226,7 +257,7 @@ static inline uint32_t key_for(player *p, const piece *x)
     return k->key;
 }
 
-static bool put_track(player *p, const chrome_track *t)
+static bool put_track(chrome_player *p, const chrome_track *t)
 {
     chrome *c = p->c;
     p->n_attrs = chrome_track_attrs(c, t, p->attrs);
@@ -257,22 +288,30 @@ static void open_profile(chrome *c, bool async)
     builder_profile_attrs(&c->b, attrs, n);
 }
 
+/* One for all processes: its table of nodes is as large as the trace has stacks. */
+static chrome_player *player_of(chrome *c)
+{
+    if (c->player) return c->player;
+    chrome_player *p = arena_new(c->work, chrome_player, 1);
+    if (!p) return NULL;
+    *p = (chrome_player){.c = c, .o = observe_new(&c->b, c->work)};
+    p->o.lengths = true;
+    p->key_of = arena_new(c->work, node_key, c->tree.nodes.n);
+    return p->key_of ? c->player = p : NULL;
+}
+
 bool chrome_put_intervals(chrome *c, uint32_t process, bool async)
 {
-    player *p = NULL;
+    bool opened = false;
+    chrome_player *p = player_of(c);
+    if (!p) return chrome_out_of_memory(c);
     for (uint32_t at = c->processes.v[process].first_track; at; at = c->tracks.v[at - 1].next) {
         const chrome_track *t = &c->tracks.v[at - 1];
         if (t->async != async || !t->n_pieces) continue;
-        if (!p) {
-            open_profile(c, async);
-            p = arena_new(c->work, player, 1);
-            if (p) *p = (player){.c = c, .o = observe_new(&c->b, c->work)};
-            if (p) p->key_of = arena_new(c->work, node_key, c->tree.nodes.n);
-            if (!p || !p->key_of) return chrome_out_of_memory(c);
-            p->o.lengths = true;
-        }
+        if (!opened) open_profile(c, async), observe_window_reset(&p->o);
+        opened = true;
         if (!put_track(p, t)) return false;
     }
-    if (p) observe_window(&c->b.m.profiles.v[c->b.m.profiles.n - 1], p->o.first, p->o.last);
+    if (opened) observe_window(&c->b.m.profiles.v[c->b.m.profiles.n - 1], p->o.first, p->o.last);
     return !c->b.failed || chrome_out_of_memory(c);
 }

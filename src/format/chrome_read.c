@@ -285,6 +285,8 @@ static void losses(const trace *t)
     ledger_add_n(l, STAGE_READ, LOSS_METADATA, NULL, t->n_metadata, "metadata", (str){0});
     ledger_add_n(l, STAGE_READ, LOSS_ROUNDED, NULL, c->rounded, "traceEvents[].ts", STR("to ns"));
     ledger_add_n(l, STAGE_READ, LOSS_STACK_DEPTH, NULL, c->tree.n_cut, "traceEvents", (str){0});
+    ledger_add_n(l, STAGE_READ, LOSS_EVENT_ORDER, NULL, c->n_flat, "traceEvents",
+                 STR("without length"));
     ledger_add_n(l, STAGE_READ, LOSS_NESTING, NULL, c->n_odd, "traceEvents", STR("overlap"));
     ledger_add_n(l, STAGE_READ, LOSS_NESTING, NULL, c->n_stray, "traceEvents", STR("E without B"));
     ledger_add_n(l, STAGE_READ, LOSS_TRUNCATED, NULL, c->n_unclosed, "traceEvents",

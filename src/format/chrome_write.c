@@ -12,7 +12,7 @@ typedef struct stack_node {
 
 /* Samples of all profiles are written in order of time: readers take them thread by thread. */
 typedef struct sample_out {
-    int64_t ts, weight, pid;
+    int64_t ts, weight;
     lane lane;
     uint32_t node, profile, order;
 } sample_out;
@@ -28,11 +28,33 @@ typedef struct writer {
     hash_index index;
     VEC(sample_out) samples;
     int64_t pid;
+    str pid_text; /* instead, for a process that has only a name */
 } writer;
 
 static bool out_of_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
 
 static int64_t signed_time(uint64_t t) { return t > INT64_MAX ? INT64_MAX : (int64_t)t; }
+
+/* ---- processes ---- */
+
+static str process_name(const resource *r)
+{
+    static const char *const keys[] = {"process.title", "process.executable.name", "service.name"};
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        str s = lane_text(lane_scope_attr(&r->attrs, keys[i]));
+        if (s.n) return s;
+    }
+    return (str){0};
+}
+
+static void set_pid(writer *w, size_t resource_i)
+{
+    const resource *r = &w->m->resources.v[resource_i];
+    const any *pid = lane_scope_attr(&r->attrs, "process.pid");
+    bool known = pid && pid->kind == ANY_INT;
+    w->pid = known ? pid->i : (int64_t)resource_i;
+    w->pid_text = known ? (str){0} : process_name(r);
+}
 
 /* ---- events ---- */
 
@@ -47,7 +69,10 @@ static void put_lane_ids(writer *w, const lane *l)
 {
     json_out *j = &w->j;
     json_put_key(j, STR("pid"));
-    json_put_i64(j, w->pid);
+    if (w->pid_text.n)
+        json_put_str(j, w->pid_text);
+    else
+        json_put_i64(j, w->pid);
     json_put_key(j, STR("tid"));
     if (l->has_tid || !l->name.n)
         json_put_i64(j, l->tid);
@@ -173,7 +198,6 @@ static bool take_samples(writer *w, const lanes *all, const lane *l, uint32_t pr
         *s = (sample_out){
             .ts = all->timed ? signed_time(x->time) : now,
             .weight = x->value,
-            .pid = w->pid,
             .lane = *l,
             .profile = profile_i,
             .order = (uint32_t)w->samples.n,
@@ -213,7 +237,7 @@ static void put_sample(writer *w, const sample_out *s)
     json_put_object(j);
     json_put_key(j, STR("cpu"));
     json_put_i64(j, -1);
-    w->pid = s->pid;
+    set_pid(w, w->m->scopes.v[w->m->profiles.v[s->profile].scope].resource);
     put_lane_ids(w, &s->lane);
     json_put_key(j, STR("ts"));
     lane_put_decimal(j, s->ts, 3);
@@ -278,16 +302,6 @@ static void put_metadata(writer *w, const char *what, const lane *l, str name)
     buf_putc(j->b, '\n');
 }
 
-static str process_name(const resource *r)
-{
-    static const char *const keys[] = {"process.title", "process.executable.name", "service.name"};
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        str s = lane_text(lane_scope_attr(&r->attrs, keys[i]));
-        if (s.n) return s;
-    }
-    return (str){0};
-}
-
 static bool is_interval(const model *m, const profile *p, const lanes *all)
 {
     return all->timed && lane_is_true(lane_profile_attr(m, p, KILN_ATTR_EVENT_INTERVAL));
@@ -330,13 +344,6 @@ static bool put_names(writer *w, const resource *r, err *e)
         }
     }
     return true;
-}
-
-static void set_pid(writer *w, size_t resource_i)
-{
-    const any *pid = lane_scope_attr(&w->m->resources.v[resource_i].attrs, "process.pid");
-    bool known = pid && pid->kind == ANY_INT;
-    w->pid = known ? pid->i : (int64_t)resource_i;
 }
 
 static bool put_resource(writer *w, size_t resource_i, err *e)

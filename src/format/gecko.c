@@ -7,228 +7,6 @@
 
 static bool out_of_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
 
-typedef struct thread {
-    size_t process; /* index */
-    gecko_slices own;
-    json_slice samples;
-    str name, pid, process_name;
-    int64_t tid;
-    bool has_tid;
-    uint32_t group; /* threads of one process, as the pid tells */
-} thread;
-
-typedef struct document_walk {
-    gecko_reader r;
-    VEC(gecko_process) processes;
-    VEC(thread) threads;
-    uint64_t n_markers, n_details, n_metadata;
-    uint64_t anchor;
-    bool unanchored; /* a process does not say when it began */
-    err *e;
-} walk;
-
-/* ---- the document ---- */
-
-static bool keep_text(json *j, walk *w, str *out)
-{
-    json_next(j);
-    if (j->tok != JSON_STRING && j->tok != JSON_NUMBER) return json_skip_open(j);
-    char *copy = arena_alloc(w->r.work, j->text.n);
-    if (!copy) return out_of_memory(w->e);
-    if (j->text.n) memcpy(copy, j->text.p, j->text.n);
-    *out = (str){copy, j->text.n};
-    return true;
-}
-
-static bool sample_units(json *j, gecko_process *p)
-{
-    if (json_next(j) != JSON_OBJECT) return json_skip_open(j);
-    while (json_key(j)) {
-        bool cpu = json_is(j, "threadCPUDelta");
-        json_next(j);
-        if (cpu && j->tok == JSON_STRING)
-            p->cpu_unit = str_eq(j->text, STR("ns"))                      ? 'n'
-                          : str_ends(j->text, STR("s")) && j->text.n <= 3 ? 'u'
-                                                                          : 'c';
-        if (!json_skip_open(j)) return false;
-    }
-    return !j->bad;
-}
-
-static bool millis(json *j, walk *w, int64_t *v, bool *has)
-{
-    if (json_next(j) != JSON_NUMBER) return json_skip_open(j);
-    *has = true;
-    return json_to_scaled(j, 6, v, &w->r.rounded);
-}
-
-static bool platform(json *j, gecko_process *p)
-{
-    if (json_next(j) == JSON_STRING)
-        p->is_linux |=
-            str_eq(j->text, STR("X11")) || memmem(j->text.p, j->text.n, "Linux", 5) != NULL;
-    return json_skip_open(j);
-}
-
-static bool meta(json *j, walk *w, size_t at)
-{
-    if (!json_want_object(j)) return false;
-    while (json_key(j)) {
-        gecko_process *p = &w->processes.v[at];
-        bool ok, ignored;
-        if (json_is(j, "startTime"))
-            ok = millis(j, w, &p->start, &p->has_start);
-        else if (json_is(j, "interval"))
-            ok = millis(j, w, &p->interval, &ignored);
-        else if (json_is(j, "sampleUnits"))
-            ok = sample_units(j, p);
-        else if (json_is(j, "platform") || json_is(j, "oscpu") || json_is(j, "product"))
-            ok = platform(j, p);
-        else {
-            w->n_metadata += !json_is(j, "version") && !json_is(j, "preprocessedProfileVersion");
-            ok = json_skip_value(j);
-        }
-        if (!ok) return err_in(w->e, "meta");
-    }
-    return !j->bad;
-}
-
-static bool slices_field(json *j, gecko_slices *s, bool *mine)
-{
-    *mine = true;
-    if (json_is(j, "stackTable")) return json_take_slice(j, &s->stacks);
-    if (json_is(j, "frameTable")) return json_take_slice(j, &s->frames);
-    if (json_is(j, "funcTable")) return json_take_slice(j, &s->funcs);
-    if (json_is(j, "resourceTable")) return json_take_slice(j, &s->resources);
-    if (json_is(j, "nativeSymbols")) return json_take_slice(j, &s->symbols);
-    if (json_is(j, "sources")) return json_take_slice(j, &s->sources);
-    if (json_is(j, "stringArray") || json_is(j, "stringTable"))
-        return json_take_slice(j, &s->strings);
-    *mine = false;
-    return true;
-}
-
-static bool shared_tables(json *j, gecko_slices *s)
-{
-    if (!json_want_object(j)) return false;
-    while (json_key(j)) {
-        bool mine;
-        if (!slices_field(j, s, &mine) || (!mine && !json_skip_value(j))) return false;
-    }
-    return !j->bad;
-}
-
-/* Rows of a table nobody reads: markers. */
-static bool count_rows(json *j, uint64_t *n)
-{
-    if (json_next(j) != JSON_OBJECT) return json_skip_open(j);
-    while (json_key(j)) {
-        bool data = json_is(j, "data");
-        if (json_next(j) == JSON_ARRAY && data) {
-            while (json_element(j)) {
-                ++*n;
-                if (!json_skip_open(j)) return false;
-            }
-        } else if (!json_skip_open(j)) {
-            return false;
-        }
-    }
-    return !j->bad;
-}
-
-static bool thread_field(json *j, walk *w, thread *t)
-{
-    bool mine;
-    if (!slices_field(j, &t->own, &mine)) return false;
-    if (mine) return true;
-    if (json_is(j, "samples")) return json_take_slice(j, &t->samples);
-    if (json_is(j, "name")) return keep_text(j, w, &t->name);
-    if (json_is(j, "pid")) return keep_text(j, w, &t->pid);
-    if (json_is(j, "processName")) return keep_text(j, w, &t->process_name);
-    if (json_is(j, "markers")) return count_rows(j, &w->n_markers);
-    if (json_is(j, "tid")) {
-        json_next(j);
-        if (j->tok != JSON_NUMBER && j->tok != JSON_STRING) return json_skip_open(j);
-        err ignored = {0};
-        json try = *j;
-        try.e = &ignored;
-        t->has_tid = json_to_i64(&try, INT64_MIN, INT64_MAX, &t->tid);
-        return true;
-    }
-    w->n_details += json_is(j, "jsAllocations") || json_is(j, "nativeAllocations");
-    return json_skip_value(j);
-}
-
-static bool process(json *j, walk *w, unsigned depth);
-
-/* Version 3 has a whole document as text among the threads. */
-static bool thread_text(json *j, walk *w, unsigned depth)
-{
-    char *copy = arena_alloc(w->r.work, j->text.n);
-    if (!copy) return out_of_memory(w->e);
-    if (j->text.n) memcpy(copy, j->text.p, j->text.n);
-    json inner = json_open_slice((json_slice){{copy, j->text.n}, j->at}, w->r.work, w->e);
-    json_next(&inner);
-    return process(&inner, w, depth + 1) && json_finish(&inner);
-}
-
-static bool thread_list(json *j, walk *w, size_t at, unsigned depth)
-{
-    if (!json_want_array(j)) return false;
-    for (size_t i = 0; json_element(j); i++) {
-        if (j->tok == JSON_STRING) {
-            if (!thread_text(j, w, depth)) return err_in(w->e, "threads[%zu]", i);
-            continue;
-        }
-        thread t = {.process = at};
-        bool ok = j->tok == JSON_OBJECT || json_expected(j, "a thread");
-        while (ok && json_key(j)) ok = thread_field(j, w, &t);
-        if (!ok || j->bad) return err_in(w->e, "threads[%zu]", i);
-        thread *slot = vec_push(w->r.work, &w->threads);
-        if (!slot) return out_of_memory(w->e);
-        *slot = t;
-    }
-    return !j->bad;
-}
-
-static bool process_list(json *j, walk *w, unsigned depth)
-{
-    if (!json_want_array(j)) return false;
-    for (size_t i = 0; json_element(j); i++)
-        if (!process(j, w, depth + 1)) return err_in(w->e, "processes[%zu]", i);
-    return !j->bad;
-}
-
-static bool process_field(json *j, walk *w, size_t at, unsigned depth)
-{
-    gecko_process *p = &w->processes.v[at];
-    if (json_is(j, "meta")) return meta(j, w, at);
-    if (json_is(j, "libs")) return json_take_slice(j, &p->libs_text);
-    if (json_is(j, "shared")) return shared_tables(j, &p->shared);
-    if (json_is(j, "sources")) return json_take_slice(j, &p->shared.sources);
-    if (json_is(j, "threads")) return thread_list(j, w, at, depth);
-    if (json_is(j, "processes")) return process_list(j, w, depth);
-    if (json_is(j, "profile") && depth == 0) { /* what the old developer tools wrapped around it */
-        json_next(j);
-        return process(j, w, depth + 1);
-    }
-    w->n_metadata++;
-    return json_skip_value(j);
-}
-
-/* Its first token is taken. */
-static bool process(json *j, walk *w, unsigned depth)
-{
-    if (j->tok != JSON_OBJECT) return json_expected(j, "an object");
-    if (depth > GECKO_MAX_PROCESS_DEPTH)
-        return json_fail(j, "processes inside processes, deeper than %d", GECKO_MAX_PROCESS_DEPTH);
-    if (!vec_push(w->r.work, &w->processes)) return out_of_memory(w->e);
-    size_t at = w->processes.n - 1;
-    while (json_key(j))
-        if (!process_field(j, w, at, depth)) return false;
-    return !j->bad;
-}
-
 /* ---- samples ---- */
 
 enum { S_STACK, S_TIME, S_DELTA, S_WEIGHT, S_CPU, N_SAMPLE };
@@ -262,7 +40,7 @@ static bool weight_type(json_slice text, arena *work, weight_kind *out, err *e)
 }
 
 /* Unix ns of every sample; times are relative to the start of the process. */
-static bool sample_times(walk *w, const gecko_process *p, thread_samples *s)
+static bool sample_times(gecko_walk *w, const gecko_process *p, thread_samples *s)
 {
     int64_t sum = 0;
     s->times.v = arena_new(w->r.work, uint64_t, s->n);
@@ -281,9 +59,9 @@ static bool sample_times(walk *w, const gecko_process *p, thread_samples *s)
     return true;
 }
 
-static bool all_shared(const thread *t) { return !t->own.stacks.bytes.n; }
+static bool all_shared(const gecko_thread *t) { return !t->own.stacks.bytes.n; }
 
-static gecko_slices slices_of(const thread *t, const gecko_process *p)
+static gecko_slices slices_of(const gecko_thread *t, const gecko_process *p)
 {
     gecko_slices s = t->own;
 #define OR_SHARED(x)                                                                               \
@@ -299,7 +77,7 @@ static gecko_slices slices_of(const thread *t, const gecko_process *p)
     return s;
 }
 
-static bool load_thread(walk *w, thread *t, gecko_stacks *shared, thread_samples *s)
+static bool load_thread(gecko_walk *w, gecko_thread *t, gecko_stacks *shared, thread_samples *s)
 {
     gecko_process *p = &w->processes.v[t->process];
     static const char *const names[] = {"stack", "time", "timeDeltas", "weight", "threadCPUDelta"};
@@ -325,7 +103,7 @@ static bool load_thread(walk *w, thread *t, gecko_stacks *shared, thread_samples
     return sample_times(w, p, s);
 }
 
-static bool sample_keys(walk *w, thread_samples *s, observe *o)
+static bool sample_keys(gecko_walk *w, thread_samples *s, observe *o)
 {
     s->key.v = arena_new(w->r.work, uint32_t, s->n);
     if (!s->key.v) return out_of_memory(w->e);
@@ -344,7 +122,7 @@ static bool sample_keys(walk *w, thread_samples *s, observe *o)
 /* ---- profiles ---- */
 
 typedef struct group {
-    thread *t;
+    gecko_thread *t;
     thread_samples *s;
     size_t n;
 } group;
@@ -357,8 +135,8 @@ static bool has_values(const group *g, weight_kind kind, int col)
 }
 
 /* One profile of all threads of a group; `col` has the values, -1: each sample counts one. */
-static void put_profile(walk *w, const group *g, weight_kind kind, int col, observe *o, str type,
-                        str unit)
+static void put_profile(gecko_walk *w, const group *g, weight_kind kind, int col, observe *o,
+                        str type, str unit)
 {
     builder *b = &w->r.b;
     const gecko_process *p = &w->processes.v[g->t[0].process];
@@ -369,7 +147,7 @@ static void put_profile(walk *w, const group *g, weight_kind kind, int col, obse
         builder_profile_attrs(b, &attr, n);
         w->unanchored = true;
     }
-    o->first = UINT64_MAX, o->last = 0;
+    observe_window_reset(o);
     observe_place(o, col < 0 ? OBSERVE_TIMES : OBSERVE_BOTH);
     for (size_t i = 0; i < g->n; i++) {
         thread_samples *s = &g->s[i];
@@ -386,7 +164,7 @@ static void put_profile(walk *w, const group *g, weight_kind kind, int col, obse
     observe_window(out, o->first, o->last);
 }
 
-static bool put_kind(walk *w, group *g, weight_kind kind)
+static bool put_kind(gecko_walk *w, group *g, weight_kind kind)
 {
     static const struct {
         str type, unit;
@@ -423,7 +201,7 @@ static bool is_number(str s, int64_t *v)
     return true;
 }
 
-static void put_resource(walk *w, const group *g)
+static void put_resource(gecko_walk *w, const group *g)
 {
     keyvalue v[2];
     resource r = {.attrs = {v, 0}};
@@ -444,7 +222,7 @@ static void put_resource(walk *w, const group *g)
     builder_scope(&w->r.b, NULL);
 }
 
-static bool put_group(walk *w, thread *t, size_t n, gecko_stacks *shared)
+static bool put_group(gecko_walk *w, gecko_thread *t, size_t n, gecko_stacks *shared)
 {
     group g = {t, arena_new(w->r.work, thread_samples, n), n};
     if (!g.s) return out_of_memory(w->e);
@@ -463,23 +241,23 @@ static bool put_group(walk *w, thread *t, size_t n, gecko_stacks *shared)
 
 static int by_group(const void *left, const void *right)
 {
-    const thread *a = left, *b = right;
+    const gecko_thread *a = left, *b = right;
     if (a->group != b->group) return a->group < b->group ? -1 : 1;
     return a->samples.at < b->samples.at ? -1 : a->samples.at > b->samples.at;
 }
 
 /* Threads with the same pid belong together, wherever they are listed. */
-static bool find_groups(walk *w)
+static bool find_groups(gecko_walk *w)
 {
     hash_index x = {0};
     for (uint32_t i = 0; i < w->threads.n; i++) {
-        thread *t = &w->threads.v[i];
+        gecko_thread *t = &w->threads.v[i];
         uint64_t h = hash_bytes(t->pid.p, t->pid.n, t->pid.n ? 0 : t->process + 1);
         if (!hash_index_room(&x, w->r.work)) return out_of_memory(w->e);
         uint32_t k = hash_first(&x, h), at;
         bool found = false;
         for (; !found && hash_next(&x, &k, h, &at); k++) {
-            const thread *o = &w->threads.v[at];
+            const gecko_thread *o = &w->threads.v[at];
             found = str_eq(o->pid, t->pid) && (t->pid.n || o->process == t->process);
             if (found) t->group = o->group;
         }
@@ -489,7 +267,7 @@ static bool find_groups(walk *w)
     return true;
 }
 
-static bool put_all(walk *w)
+static bool put_all(gecko_walk *w)
 {
     if (w->threads.n && !find_groups(w)) return false;
     gecko_stacks *shared = arena_new(w->r.work, gecko_stacks, w->processes.n);
@@ -502,7 +280,7 @@ static bool put_all(walk *w)
     return true;
 }
 
-static void losses(const walk *w)
+static void losses(const gecko_walk *w)
 {
     ledger *l = w->r.l;
     ledger_add_n(l, STAGE_READ, LOSS_EVENT, NULL, w->n_markers, "threads[].markers", STR("marker"));
@@ -515,11 +293,9 @@ static void losses(const walk *w)
                  (str){0});
 }
 
-static bool read_all(walk *w, str bytes)
+static bool read_all(gecko_walk *w, str bytes)
 {
-    json j = json_open_text(bytes, w->r.work, w->e);
-    json_next(&j);
-    if (!process(&j, w, 0) || !json_finish(&j)) return false;
+    if (!gecko_read_document(w, bytes)) return false;
     if (!w->threads.n) return err_set(w->e, ERR_MALFORMED, "there are no threads");
     if (!put_all(w)) return false;
     losses(w);
@@ -531,7 +307,7 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
 {
     (void)f, (void)verdict;
     arena work = work_arena(a);
-    walk w = {.r = {.work = &work, .l = o->ledger}, .anchor = o->time_anchor, .e = e};
+    gecko_walk w = {.r = {.work = &work, .l = o->ledger}, .anchor = o->time_anchor, .e = e};
     bool ok = builder_init(&w.r.b, a, 0) && nest_tree_init(&w.r.tree, &w.r.b, &work);
     ok = ok ? read_all(&w, bytes) : out_of_memory(e);
     ok = ok && builder_finish(&w.r.b, out, e);

@@ -81,3 +81,28 @@ struct gecko_reader {
     ledger *l;
     bool rounded;
 };
+
+/* ---- the document ---- */
+
+typedef struct gecko_thread {
+    size_t process; /* index */
+    gecko_slices own;
+    json_slice samples;
+    str name, pid, process_name;
+    int64_t tid;
+    bool has_tid;
+    uint32_t group; /* threads of one process, as the pid tells */
+} gecko_thread;
+
+typedef struct gecko_walk {
+    gecko_reader r;
+    VEC(gecko_process) processes;
+    VEC(gecko_thread) threads;
+    uint64_t n_markers, n_details, n_metadata;
+    uint64_t anchor;
+    bool unanchored; /* a process does not say when it began */
+    err *e;
+} gecko_walk;
+
+/* Fills in processes and threads. */
+NODISCARD bool gecko_read_document(gecko_walk *w, str bytes);

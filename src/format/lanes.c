@@ -96,7 +96,7 @@ static bool add_items(splitter *s, const sample *x, uint32_t lane_i, uint32_t ar
     if (!vec_reserve(s->a, &s->out->items, n)) return false;
     for (uint32_t i = 0; i < n; i++)
         s->out->items.v[s->out->items.n++] = (lane_item){
-            .time = i < x->n_times ? x->times[i] : 0,
+            .time = i < x->n_times ? x->times[i] : s->out->items.n, /* order, at least */
             .value = i < x->n_values ? x->values[i] : 1,
             .stack = x->stack,
             .lane = lane_i,

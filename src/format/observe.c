@@ -5,11 +5,18 @@
 
 observe observe_new(builder *b, arena *a) { return (observe){.b = b, .a = a, .first = UINT64_MAX}; }
 
+/* A large index is left to the arena: clearing it for each of many small threads would not be
+ * linear. */
 void observe_reset(observe *o)
 {
+    enum { SMALL = 256 };
     o->keys.n = o->attrs.n = 0;
-    if (o->index.slot) memset(o->index.slot, 0, ((size_t)o->index.mask + 1) * sizeof(hash_slot));
-    o->index.n = 0;
+    if (o->index.slot && o->index.mask < SMALL) {
+        memset(o->index.slot, 0, ((size_t)o->index.mask + 1) * sizeof(hash_slot));
+        o->index.n = 0;
+    } else {
+        o->index = (hash_index){0};
+    }
 }
 
 static bool same_attrs(const observe *o, span s, const uint32_t *attrs, size_t n)

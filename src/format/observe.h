@@ -38,7 +38,9 @@ typedef struct observe {
 } observe;
 
 observe observe_new(builder *b, arena *a);
-/* Forgets the keys (memory is kept): samples of another thread cannot have the same identity. */
+/* Forgets the window: another profile begins. */
+static inline void observe_window_reset(observe *o) { o->first = UINT64_MAX, o->last = 0; }
+/* Forgets the keys and the window stays: samples of another thread cannot have the same identity. */
 void observe_reset(observe *o);
 /* 0 when out of memory; the builder remembers. */
 uint32_t observe_key(observe *o, uint32_t stack, const uint32_t *attrs, size_t n);

@@ -7,22 +7,6 @@
 #include "base/ban.h"
 #include <inttypes.h>
 
-static const speedscope_unit units[] = {
-    {"none", "samples", "count", 0, false},
-    {"bytes", "space", "bytes", 0, false},
-    {"nanoseconds", "wall", "nanoseconds", 0, true},
-    {"microseconds", "wall", "nanoseconds", 3, true},
-    {"milliseconds", "wall", "nanoseconds", 6, true},
-    {"seconds", "wall", "nanoseconds", 9, true},
-};
-
-const speedscope_unit *speedscope_unit_named(str name)
-{
-    for (size_t i = 0; i < ARRAY_LEN(units); i++)
-        if (str_eq(str_of(units[i].name), name)) return &units[i];
-    return NULL;
-}
-
 enum { GUARD = 9 }; /* digits behind those of a value, so that sums are rounded and not addends */
 
 typedef struct frame {
@@ -54,8 +38,10 @@ typedef struct reader {
     VEC(piece) pieces;
     const read_opts *o;
     ledger *l;
-    bool rounded; /* in the profile at hand */
-    uint64_t n_kept, n_refused, n_unclosed;
+    bool rounded;  /* in the profile at hand ... */
+    bool timed;    /* ... whose unit is one of time */
+    int64_t until; /* pieces are out up to here */
+    uint64_t n_kept, n_refused, n_unclosed, n_pauses;
     json_slice shared, profiles;
     str exporter, name;
     int64_t active; /* -1: not said */
@@ -200,15 +186,26 @@ static bool read_sampled(reader *r, const section *p, err *e)
 
 /* ---- evented ---- */
 
-static void on_piece(void *self, uint32_t node, uint32_t attr, int64_t at, int64_t length)
+static void add_piece(reader *r, uint32_t node, int64_t at, int64_t length)
 {
-    reader *r = self;
-    (void)attr;
     piece *x = vec_push(r->work, &r->pieces);
     if (x)
         *x = (piece){node, at, length};
     else
         r->b.failed = true;
+}
+
+/* Values that are no time have no place for a pause; an empty stack marks where one was. */
+static void on_piece(void *self, uint32_t node, uint32_t attr, int64_t at, int64_t length)
+{
+    reader *r = self;
+    (void)attr;
+    if (!r->timed && at > r->until) {
+        r->n_pauses++;
+        if (r->pieces.n) add_piece(r, 0, at, 0);
+    }
+    add_piece(r, node, at, length);
+    r->until = at + length;
 }
 
 typedef struct event {
@@ -259,7 +256,8 @@ static bool read_evented(reader *r, const section *p, err *e)
     if (!p->events.bytes.n) return err_set(e, ERR_MALFORMED, "an evented profile has events");
     nest *n = &r->open;
     nest_reset(n);
-    n->at = p->start;
+    n->at = r->until = p->start;
+    r->timed = p->unit->is_time;
     if (!json_want_array(&j)) return false;
     size_t i = 0;
     for (; json_element(&j); i++) {
@@ -529,6 +527,8 @@ static bool read_all(reader *r, str bytes, err *e)
     if (!read_profiles(r, e)) return false;
     ledger_add_n(r->l, STAGE_READ, LOSS_TRUNCATED, NULL, r->n_unclosed, "profiles[].events",
                  STR("frames that are never closed"));
+    ledger_add_n(r->l, STAGE_READ, LOSS_TIME, NULL, r->n_pauses, "profiles[].events",
+                 STR("pauses"));
     ledger_add_n(r->l, STAGE_READ, LOSS_STACK_DEPTH, NULL, r->tree.n_cut, "profiles[]", (str){0});
     return true;
 }
@@ -545,34 +545,3 @@ bool speedscope_read(str bytes, const read_opts *o, arena *a, model *out, err *e
     arena_free(&work);
     return ok;
 }
-
-/* ---- the format ---- */
-
-static unsigned detect(str bytes)
-{
-    return json_kind_of(bytes) == JSON_KIND_SPEEDSCOPE ? JSON_KIND_SURE : 0;
-}
-
-static bool read(const format *f, str bytes, const read_opts *o, arena *a, model *out,
-                 layout_verdict *verdict, err *e)
-{
-    (void)f, (void)verdict;
-    return speedscope_read(bytes, o, a, out, e);
-}
-
-static bool write(const format *f, const model *m, const write_opts *o, buf *out, err *e)
-{
-    (void)f;
-    return speedscope_write(m, o, out, e);
-}
-
-const format format_speedscope = {
-    .name = "speedscope",
-    .what = "speedscope's JSON, evented and sampled",
-    .suffixes = ".speedscope.json .speedscope",
-    .carries = CARRIES(STACKS) | CARRIES(TYPES) | CARRIES(LINES) | CARRIES(COLUMNS),
-    .text = true,
-    .detect = detect,
-    .read = read,
-    .write = write,
-};

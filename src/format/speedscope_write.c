@@ -247,6 +247,7 @@ static bool put_profile(writer *w, const profile *p, err *e)
     /* Seconds since 1970 in nanoseconds do not fit the doubles of speedscope. */
     bool relative_already = lane_profile_attr(w->m, p, KILN_ATTR_TIME_EPOCH) != NULL;
     w->base = relative_already || !all.timed ? 0 : p->time_unix_nano;
+    all.timed |= !p->n_samples; /* nothing says otherwise */
     profile_losses(w, p, all.timed);
     static const lane none;
     if (!all.v.n) return put_lane(w, p, &all, &none, evented) || out_of_memory(e);

@@ -24,6 +24,12 @@ static bool allocations(json *j, file *f)
     return !j->bad;
 }
 
+/* The element at which a list stopped is its last. */
+static bool list_error(json *j, const char *name, size_t n)
+{
+    return n ? err_in(j->e, "%s[%zu]", name, n - 1) : err_in(j->e, "%s", name);
+}
+
 static bool object(json *j, file *f);
 
 static bool field(json *j, file *f)
@@ -33,9 +39,9 @@ static bool field(json *j, file *f)
     if (json_is(j, "head")) return f->seen = true, v8_tree(v, j);
     if (json_is(j, "samples")) return f->heap ? allocations(j, f) : v8_samples(v, j);
     if (json_is(j, "timeDeltas"))
-        return v8_micros(v, j, &v->deltas) || err_in(j->e, "timeDeltas[%zu]", v->deltas.n);
+        return v8_micros(v, j, &v->deltas) || list_error(j, "timeDeltas", v->deltas.n);
     if (json_is(j, "timestamps"))
-        return v8_micros(v, j, &v->times) || err_in(j->e, "timestamps[%zu]", v->times.n);
+        return v8_micros(v, j, &v->times) || list_error(j, "timestamps", v->times.n);
     if (json_is(j, "startTime")) return v->has_start = v8_micro(v, j, &v->start);
     if (json_is(j, "endTime")) return v->has_end = v8_micro(v, j, &v->end);
     if (json_is(j, "profile") && f->depth++ == 0) {

@@ -1,0 +1,51 @@
+#include "format/speedscope.h"
+
+#include "format/json_read.h"
+#include "base/ban.h"
+
+static const speedscope_unit units[] = {
+    {"none", "samples", "count", 0, false},
+    {"bytes", "space", "bytes", 0, false},
+    {"nanoseconds", "wall", "nanoseconds", 0, true},
+    {"microseconds", "wall", "nanoseconds", 3, true},
+    {"milliseconds", "wall", "nanoseconds", 6, true},
+    {"seconds", "wall", "nanoseconds", 9, true},
+};
+
+const speedscope_unit *speedscope_unit_named(str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(units); i++)
+        if (str_eq(str_of(units[i].name), name)) return &units[i];
+    return NULL;
+}
+
+/* ---- the format ---- */
+
+static unsigned detect(str bytes)
+{
+    return json_kind_of(bytes) == JSON_KIND_SPEEDSCOPE ? JSON_KIND_SURE : 0;
+}
+
+static bool read(const format *f, str bytes, const read_opts *o, arena *a, model *out,
+                 layout_verdict *verdict, err *e)
+{
+    (void)f, (void)verdict;
+    return speedscope_read(bytes, o, a, out, e);
+}
+
+static bool write(const format *f, const model *m, const write_opts *o, buf *out, err *e)
+{
+    (void)f;
+    return speedscope_write(m, o, out, e);
+}
+
+const format format_speedscope = {
+    .name = "speedscope",
+    .what = "speedscope's JSON, evented and sampled",
+    .suffixes = ".speedscope.json .speedscope",
+    .carries = CARRIES(STACKS) | CARRIES(TYPES) | CARRIES(LINES) | CARRIES(COLUMNS),
+    .text = true,
+    .detect = detect,
+    .read = read,
+    .write = write,
+};
