@@ -1,4 +1,4 @@
-/* limit.c - adapts the limit programs of /work/shared/perf (limit.c there) where they are present.
+/* limit.c - adapts the limit programs of ../shared/perf (limit.c there) where they are present.
  *
  * They are not part of this repository.  Their walk-branchy guards ours: the base line of the
  * report is the faster of the two, so a slow walker of ours cannot flatter the decoder. */
