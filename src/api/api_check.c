@@ -2,8 +2,6 @@
 #include "api/internal.h"
 
 #include "check/check.h"
-#include "wire/otlp.h"
-#include "wire/otlp_json.h"
 #include "base/ban.h"
 #include <inttypes.h>
 
@@ -52,8 +50,7 @@ bool kiln_rule_at(size_t i, kiln_rule *out)
 
 typedef struct judge {
     kiln_report *r;
-    const format *from;
-    layout layout;
+    read_opts from;
     check_opts rules;
     err *e;
 } judge;
@@ -74,35 +71,6 @@ static bool take_ids(judge *j, const char *const *ids, size_t n, const str **out
     }
     *out = v;
     return true;
-}
-
-static bool is_json(const judge *j, const payload *p)
-{
-    return j->from ? j->from == &format_otlp_json : p->kind == PAYLOAD_JSON;
-}
-
-/* Bytes that fit no layout are judged by the current one: WIRE says what is wrong with them. */
-static layout layout_of(const judge *j, const payload *p)
-{
-    if (j->layout != LAYOUT_UNKNOWN) return j->layout;
-    if (j->from && j->from->layout != LAYOUT_UNKNOWN) return j->from->layout;
-    if (is_json(j, p)) return LAYOUT_UNKNOWN;
-    layout_verdict v;
-    layout_detect(p->bytes.p, p->bytes.n, &v);
-    return v.confidence == LAYOUT_NONE ? LAYOUT_CURRENT : v.layout;
-}
-
-static bool check_payload(judge *j, const payload *p, check_report *out)
-{
-    arena *a = &j->r->a;
-    layout l = layout_of(j, p);
-    if (!is_json(j, p) && l == LAYOUT_CURRENT)
-        return check_bytes(p->bytes.p, p->bytes.n, &j->rules, a, out, j->e);
-    model m;
-    otlp_decode_opts o = {.layout = l, .lenient = true};
-    bool ok = is_json(j, p) ? otlp_json_decode(p->bytes.p, p->bytes.n, &o, a, &m, j->e)
-                            : otlp_decode(p->bytes.p, p->bytes.n, &o, a, &m, j->e);
-    return ok && check_model(&m, &j->rules, a, out, j->e);
 }
 
 static bool add_note(judge *j, const char *note)
@@ -138,8 +106,9 @@ static bool check_payloads(judge *j, str bytes)
     bool ok = true;
     for (payload p; ok && frames_next(&f, &p, j->e);) {
         check_report one = {0};
-        bool several = f.framing == FRAMING_LENGTHS || p.index || f.at < f.n;
-        ok = check_payload(j, &p, &one);
+        bool several = f.framing == FRAMING_LENGTHS || p.index || frames_more(&f);
+        layout l = format_force(&j->from, &p);
+        ok = check_payload(&p, l, &j->rules, NULL, &j->r->a, &one, j->e);
         if (!ok && j->e->offset != NO_OFFSET && !p.packed) j->e->offset += p.offset;
         if (!ok && several) err_in(j->e, "payload[%" PRIu64 "]", p.index);
         ok = ok && add_report(j, &p, &one);
@@ -160,7 +129,8 @@ static bool check_input(judge *j, str in, const kiln_check_options *o)
     unpacked u;
     if (!take_ids(j, o->only, o->n_only, &j->rules.only) ||
         !take_ids(j, o->ignore, o->n_ignore, &j->rules.ignore) ||
-        !api_format(o->format, &j->from, j->e) || !api_layout(o->layout, &j->layout, j->e))
+        !api_format(o->format, &j->from.from, j->e) ||
+        !api_layout(o->layout, &j->from.layout, j->e))
         return false;
     if (!in.n) return err_set(j->e, ERR_MALFORMED, "the input is empty");
     return unpack(in, o->max_input, &j->r->a, &u, j->e) && check_payloads(j, u.bytes);

@@ -135,20 +135,10 @@ bool kiln_write_file(const kiln_profiles *h, const char *path, const kiln_write_
 
 /* ---- converting ---- */
 
-/* Nothing to change: same format, same layout, one payload, no wish to rewrite. */
-static bool is_copy(const plan *p, const document *d)
-{
-    if (d->parts.n != 1 || p->o.canonical || p->o.string_refs) return false;
-    const part *one = &d->parts.v[0];
-    if (one->format == &format_otlp_json)
-        return p->to == &format_otlp_json && one->verdict.layout >= LAYOUT_1_9;
-    if (p->to == &format_otlp) return one->verdict.layout == LAYOUT_CURRENT;
-    return p->to == &format_otlp_1_9 && one->verdict.layout == LAYOUT_1_9;
-}
-
 static bool convert(const kiln_profiles *h, const plan *p, bool repaired, buf *out, err *e)
 {
-    if (repaired || !is_copy(p, &h->doc)) return produce(p, &h->m, out, e);
+    bool rewrite = repaired || p->o.canonical || p->o.string_refs;
+    if (rewrite || !document_is(&h->doc, p->to)) return produce(p, &h->m, out, e);
     *out = (buf){.limit = p->budget};
     if (pack_plain(p, h->doc.parts.v[0].payload.bytes, out, e)) return true;
     buf_free(out);

@@ -4,6 +4,7 @@
  *
  *     check_bytes        protobuf of the current layout: facts of the bytes, then of the model
  *     check_model        a decoded model alone (JSON, older layouts): the facts of bytes are gone
+ *     check_payload      whichever of the two a payload allows
  *     profcheck_verdict  what the SIG's own profcheck would say about the same bytes, quirks included
  *     check_fix          repairs what has one right answer and says what it did
  *
@@ -12,7 +13,10 @@
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
+#include "model/ledger.h"
 #include "model/model.h"
+#include "wire/frames.h"
+#include "wire/layout.h"
 
 /* ---- rules ---- */
 
@@ -87,6 +91,15 @@ NODISCARD bool check_bytes(const void *p, size_t n, const check_opts *o, arena *
 /* Checks a model, lenient or not.  Rules marked `wire` are not looked at; a note says so. */
 NODISCARD bool check_model(const model *m, const check_opts *o, arena *a, check_report *out,
                            err *e);
+
+/* Checks a payload as its kind says; bytes that fit no layout are judged by the current one, so that
+ * WIRE says what is wrong with them.  LAYOUT_UNKNOWN: look at the bytes.  `losses` may be NULL. */
+NODISCARD bool check_payload(const payload *p, layout l, const check_opts *o, ledger *losses,
+                             arena *a, check_report *out, err *e);
+
+/* The model of such a payload, read leniently: what is broken stays for the rules to find. */
+NODISCARD bool check_payload_read(const payload *p, layout l, ledger *losses, arena *a, model *out,
+                                  err *e);
 
 /* The finding of a rule, or NULL. */
 const check_finding *check_report_find(const check_report *r, const char *id);

@@ -4,44 +4,19 @@
 #include "cli/input.h"
 #include "model/merge.h"
 #include "wire/json.h"
-#include "wire/otlp.h"
-#include "wire/otlp_json.h"
 #include "base/ban.h"
 #include <inttypes.h>
 
 /* ---- one payload ---- */
 
-/* A payload seen leniently: what is broken stays for the rules to find. */
-static bool lenient(const cli *c, const payload *p, layout l, arena *a, ledger *losses, model *m,
-                    err *e)
-{
-    otlp_decode_opts o = {.layout = l, .lenient = true, .ledger = losses};
-    bool is_json = c->o.from ? !strcmp(c->o.from, "otlp-json") : p->kind == PAYLOAD_JSON;
-    return is_json ? otlp_json_decode(p->bytes.p, p->bytes.n, &o, a, m, e)
-                   : otlp_decode(p->bytes.p, p->bytes.n, &o, a, m, e);
-}
-
-static layout layout_of(const cli *c, const payload *p)
-{
-    if (c->o.layout) return layout_from_name(str_of(c->o.layout));
-    if (c->o.from && !strcmp(c->o.from, "otlp-1.9")) return LAYOUT_1_9;
-    if (p->kind == PAYLOAD_JSON) return LAYOUT_UNKNOWN;
-    layout_verdict v;
-    layout_detect(p->bytes.p, p->bytes.n, &v);
-    return v.confidence == LAYOUT_NONE ? LAYOUT_CURRENT : v.layout;
-}
-
-static bool judge(const cli *c, const payload *p, arena *a, ledger *losses, check_report *r, err *e)
+static bool judge(const cli *c, input *in, payload *p, arena *a, check_report *r, err *e)
 {
     check_opts o = {.only = c->o.only.v,
                     .n_only = c->o.only.n,
                     .ignore = c->o.ignore.v,
                     .n_ignore = c->o.ignore.n};
-    layout l = layout_of(c, p);
-    if (p->kind == PAYLOAD_PROTOBUF && l == LAYOUT_CURRENT)
-        return check_bytes(p->bytes.p, p->bytes.n, &o, a, r, e);
-    model m;
-    return lenient(c, p, l, a, losses, &m, e) && check_model(&m, &o, a, r, e);
+    read_opts ro = input_read_opts(c, in);
+    return check_payload(p, format_force(&ro, p), &o, &in->ledger, a, r, e);
 }
 
 /* ---- one file ---- */
@@ -105,7 +80,7 @@ static void check_file(cli *c, const char *path, json_out *o)
     for (payload p; ok && frames_next(&f, &p, &e); arena_reset(&a)) {
         check_report r = {0};
         several = f.framing == FRAMING_LENGTHS || p.index || frames_more(&f);
-        ok = judge(c, &p, &a, &in.ledger, &r, &e);
+        ok = judge(c, &in, &p, &a, &r, &e);
         if (ok) show(c, &w, &p, several, &r);
         if (!ok && e.offset != NO_OFFSET && !p.packed) e.offset += p.offset;
         if (!ok && several) err_in(&e, "payload[%" PRIu64 "]", p.index);
@@ -174,12 +149,14 @@ static void add_actions(fix_report *total, const fix_report *r)
 static bool repair(cli *c, input *in, fix_report *total, model *out, err *e)
 {
     frames f = frames_of(in->doc.bytes, c->o.max_payload, &in->arena);
+    read_opts ro = input_read_opts(c, in);
     VEC(model) fixed = {0};
     for (payload p; frames_next(&f, &p, e);) {
         model broken, *m = vec_push(&in->arena, &fixed);
         if (!m) return err_set(e, ERR_LIMIT, "the memory budget is spent");
         fix_report r = {0};
-        if (!lenient(c, &p, layout_of(c, &p), &in->arena, &in->ledger, &broken, e)) return false;
+        layout l = format_force(&ro, &p);
+        if (!check_payload_read(&p, l, &in->ledger, &in->arena, &broken, e)) return false;
         if (!check_fix(&broken, &in->arena, m, &r, e)) return false;
         add_actions(total, &r);
     }

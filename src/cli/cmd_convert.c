@@ -52,18 +52,9 @@ static bool asks_for_change(const conversion *v)
            o->thread_frames || o->timestamps || v->supply.any;
 }
 
-/* Nothing to change: same format, same layout, one payload, no wish to rewrite. */
 static bool is_copy(const conversion *v)
 {
-    const document *d = &v->in[0].doc;
-    if (v->n_in != 1 || d->parts.n != 1 || asks_for_change(v)) return false;
-    const part *p = &d->parts.v[0];
-    if (!d->format->payloads)
-        return d->format == v->to && (!v->to->is_current || v->to->is_current(p->payload.bytes));
-    if (p->payload.kind == PAYLOAD_JSON)
-        return v->to == &format_otlp_json && p->verdict.layout >= LAYOUT_1_9;
-    if (v->to == &format_otlp) return p->verdict.layout == LAYOUT_CURRENT;
-    return v->to == &format_otlp_1_9 && p->verdict.layout == LAYOUT_1_9;
+    return v->n_in == 1 && !asks_for_change(v) && document_is(&v->in[0].doc, v->to);
 }
 
 /* JSON lines stay JSON lines when that is what the output is called. */

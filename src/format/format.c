@@ -100,6 +100,13 @@ static const format *payload_format(const read_opts *o, const payload *p)
     return p->kind == PAYLOAD_JSON ? &format_otlp_json : &format_otlp;
 }
 
+layout format_force(const read_opts *o, payload *p)
+{
+    if (o->from) p->kind = o->from == &format_otlp_json ? PAYLOAD_JSON : PAYLOAD_PROTOBUF;
+    if (o->layout != LAYOUT_UNKNOWN || !o->from) return o->layout;
+    return o->from->layout;
+}
+
 static bool read_part(const payload *p, bool several, const read_opts *o, arena *a, part *out,
                       err *e)
 {
@@ -164,6 +171,18 @@ bool format_read(str in, const read_opts *o, arena *a, document *out, err *e)
     if (!ok) return false;
     out->format = out->parts.n ? out->parts.v[0].format : f;
     return o->lenient || join(out, a, o->ledger, e);
+}
+
+bool document_is(const document *d, const format *to)
+{
+    if (d->parts.n != 1) return false;
+    const part *p = &d->parts.v[0];
+    if (!d->format->payloads)
+        return d->format == to && (!to->is_current || to->is_current(p->payload.bytes));
+    if (p->format == &format_otlp_json)
+        return to == &format_otlp_json && p->verdict.layout >= LAYOUT_1_9;
+    if (to == &format_otlp) return p->verdict.layout == LAYOUT_CURRENT;
+    return to == &format_otlp_1_9 && p->verdict.layout == LAYOUT_1_9;
 }
 
 bool format_stream_open(format_stream *s, source *from, const read_opts *o, arena *a, err *e)

@@ -123,6 +123,10 @@ uint32_t format_carries(const format *f);          /* with what is implied; 0: n
 const char *format_feature_name(format_feature f); /* "links" */
 const char *format_feature_what(format_feature f); /* for people */
 
+/* What `o` says of a payload of OTLP goes before what its bytes say: sets its kind and gives its
+ * layout, or LAYOUT_UNKNOWN. */
+layout format_force(const read_opts *o, payload *p);
+
 /* ---- whole inputs ---- */
 
 typedef struct part {
@@ -146,6 +150,10 @@ typedef struct document {
  * An error has its byte in the decompressed input and, of several payloads, "payload[3]" in front
  * of its path.  `o` may be NULL. */
 NODISCARD bool format_read(str in, const read_opts *o, arena *a, document *out, err *e);
+
+/* Would writing the document as `to`, with no wish besides, change nothing?  One payload, the same
+ * format and layout: its bytes can be handed on as they are. */
+bool document_is(const document *d, const format *to);
 
 /* ---- streams: one payload at a time, memory for one ---- */
 
