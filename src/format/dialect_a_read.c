@@ -9,21 +9,15 @@
 #include "base/ban.h"
 #include <inttypes.h>
 
+/* A and A1 differ behind the Profile. */
+#define PROFILE_OF_A                                                                               \
+    {                                                                                              \
+        [1] = A_ID, A_START, A_END, A_ATTRS, A_DROPPED, A_PAYLOAD, A_STACKS, A_MAPPINGS,           \
+        A_LOCATIONS, A_FUNCTIONS, A_LINKS, A_SETS, A_STRINGS, A_LISTS                              \
+    }
+
 static const a_numbers numbers_a = {
-    .profile = {[1] = A_ID,
-                A_START,
-                A_END,
-                A_ATTRS,
-                A_DROPPED,
-                A_PAYLOAD,
-                A_STACKS,
-                A_MAPPINGS,
-                A_LOCATIONS,
-                A_FUNCTIONS,
-                A_LINKS,
-                A_SETS,
-                A_STRINGS,
-                A_LISTS},
+    .profile = PROFILE_OF_A,
     .columns = 10,
     .type = {1, 2, 3, 4},
     .location = {1, 2, 3, 5},
@@ -31,20 +25,7 @@ static const a_numbers numbers_a = {
 };
 
 static const a_numbers numbers_a1 = {
-    .profile = {[1] = A_ID,
-                A_START,
-                A_END,
-                A_ATTRS,
-                A_DROPPED,
-                A_PAYLOAD,
-                A_STACKS,
-                A_MAPPINGS,
-                A_LOCATIONS,
-                A_FUNCTIONS,
-                A_LINKS,
-                A_SETS,
-                A_STRINGS,
-                A_LISTS},
+    .profile = PROFILE_OF_A,
     .columns = 10,
     .type = {1, 2, 3, 4},
     .location = {1, 2, 3, 4},

@@ -76,39 +76,6 @@ static bool fits(const dw *w, const profile *first, const profile *next)
 
 /* ---- gather ---- */
 
-static void gather_attrs(dw *w, const uint32_t *attrs, size_t n, uint32_t takes)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!dw_takes(w, attrs[i], takes)) dw_ref(w, &w->attributes, attrs[i]);
-}
-
-static void gather_location(dw *w, uint32_t i)
-{
-    if (dw_known(&w->locations, i)) return;
-    const dict *d = &w->m->dict;
-    const location *l = &d->locations.v[i];
-    dw_ref(w, &w->locations, i);
-    for (uint32_t k = 0; k < l->lines.n; k++) {
-        uint32_t fn = d->lines.v[l->lines.at + k].function;
-        if (dw_known(&w->functions, fn)) continue;
-        const function *f = &d->functions.v[fn];
-        dw_ref(w, &w->functions, fn);
-        dw_model_string(w, f->name);
-        dw_model_string(w, f->system_name);
-        dw_model_string(w, f->filename);
-    }
-    location_fields lf = dw_location_fields(w, l);
-    dw_string(w, lf.type);
-    gather_attrs(w, refs_at(&d->attr_refs, l->attrs), l->attrs.n, lf.takes);
-    if (!l->mapping || dw_known(&w->mappings, l->mapping)) return;
-    const mapping *m = &d->mappings.v[l->mapping];
-    mapping_fields mf = dw_mapping_fields(w, m, true, true);
-    dw_ref(w, &w->mappings, l->mapping);
-    dw_model_string(w, m->filename);
-    dw_string(w, mf.build_id);
-    gather_attrs(w, refs_at(&d->attr_refs, m->attrs), m->attrs.n, mf.takes);
-}
-
 static void gather_samples(dw *w, const profile *p)
 {
     const dict *d = &w->m->dict;
@@ -117,10 +84,10 @@ static void gather_samples(dw *w, const profile *p)
         if (!dw_known(&w->stacks, s.stack)) {
             span f = dict_stack(d, s.stack);
             dw_ref(w, &w->stacks, s.stack);
-            for (uint32_t k = f.n; k-- > 0;) gather_location(w, d->frames.v[f.at + k]);
+            for (uint32_t k = f.n; k-- > 0;) dw_gather_location(w, false, d->frames.v[f.at + k]);
         }
         if (s.link) dw_ref(w, &w->links, s.link);
-        gather_attrs(w, s.attrs, s.n_attrs, TAKES(STACK_ID));
+        dw_gather_attrs(w, s.attrs, s.n_attrs, TAKES(STACK_ID));
     }
 }
 

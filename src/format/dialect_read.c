@@ -6,27 +6,12 @@
 bool dialect_read(str bytes, const read_opts *ro, arena *a, model *out, err *e,
                   bool (*decode)(old *o, pb_cur c, const void *ctx), const void *ctx)
 {
-    if (bytes.n > OTLP_MAX_BYTES)
-        return err_set(e, ERR_LIMIT, "a message has at most %d bytes", OTLP_MAX_BYTES);
-    pb_cur c = pb_open(bytes.p, bytes.n, e);
-    old o = {.layout = LAYOUT_1_3,
-             .lenient = ro->lenient,
-             .ledger = ro->ledger,
-             .base = c.base,
-             .e = e,
-             .keep.budget = a->budget,
-             .tmp.budget = a->budget,
-             .frames_left = (uint64_t)bytes.n * OLD_MAX_FRAMES_PER_BYTE};
-    bool ok = builder_init(&o.b, a, 0) || old_limit(&o);
-    o.b.borrow = true;
-    ok = ok && decode(&o, c, ctx) && builder_finish(&o.b, out, e);
-    if (ok) {
-        out->n_unknown += o.n_unknown;
-        ledger_add_n(o.ledger, STAGE_READ, LOSS_UNKNOWN_FIELD, NULL, o.n_unknown, "", (str){0});
-    }
-    arena_free(&o.keep);
-    arena_free(&o.tmp);
-    return ok;
+    old_source s = {.layout = LAYOUT_1_3,
+                    .lenient = ro->lenient,
+                    .ledger = ro->ledger,
+                    .decode = decode,
+                    .ctx = ctx};
+    return old_read(bytes, &s, a, out, e);
 }
 
 /* ---- the envelope ---- */

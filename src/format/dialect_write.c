@@ -268,6 +268,39 @@ bool dw_needs_null_mapping(const dw *w)
     return false;
 }
 
+void dw_gather_attrs(dw *w, const uint32_t *attrs, size_t n, uint32_t takes)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!dw_takes(w, attrs[i], takes)) dw_ref(w, &w->attributes, attrs[i]);
+}
+
+void dw_gather_location(dw *w, bool null_first, uint32_t i)
+{
+    if ((null_first && !i) || dw_known(&w->locations, i)) return;
+    const dict *d = &w->m->dict;
+    const location *l = &d->locations.v[i];
+    dw_ref(w, &w->locations, i);
+    for (uint32_t k = 0; k < l->lines.n; k++) {
+        uint32_t fn = d->lines.v[l->lines.at + k].function;
+        if ((null_first && !fn) || dw_known(&w->functions, fn)) continue;
+        const function *f = &d->functions.v[fn];
+        dw_ref(w, &w->functions, fn);
+        dw_model_string(w, f->name);
+        dw_model_string(w, f->system_name);
+        dw_model_string(w, f->filename);
+    }
+    location_fields lf = dw_location_fields(w, l);
+    dw_string(w, lf.type);
+    dw_gather_attrs(w, refs_at(&d->attr_refs, l->attrs), l->attrs.n, lf.takes);
+    if (!l->mapping || dw_known(&w->mappings, l->mapping)) return;
+    const mapping *m = &d->mappings.v[l->mapping];
+    mapping_fields mf = dw_mapping_fields(w, m, true, true);
+    dw_ref(w, &w->mappings, l->mapping);
+    dw_model_string(w, m->filename);
+    dw_string(w, mf.build_id);
+    dw_gather_attrs(w, refs_at(&d->attr_refs, m->attrs), m->attrs.n, mf.takes);
+}
+
 /* ---- groups ---- */
 
 /* The next attribute that is not taken; n when there is none. */

@@ -128,6 +128,12 @@ location_fields dw_location_fields(const dw *w, const location *l);
  * so that every location is read as it is meant. */
 bool dw_needs_null_mapping(const dw *w);
 
+/* ---- gather: everything that is used gets its index ---- */
+
+void dw_gather_attrs(dw *w, const uint32_t *attrs, size_t n, uint32_t takes);
+/* null_first: the empty entry 0 has its index already. */
+void dw_gather_location(dw *w, bool null_first, uint32_t i);
+
 /* ---- groups ---- */
 
 /* How many profiles from first on have one head: id, times, payload and attributes other than

@@ -9,39 +9,6 @@
 /* Index behind an empty entry 0. */
 static uint32_t ref1(dw *w, index_map *x, uint32_t i) { return i ? dw_ref(w, x, i) + 1 : 0; }
 
-static void gather_attrs(dw *w, const uint32_t *attrs, size_t n, uint32_t takes)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!dw_takes(w, attrs[i], takes)) dw_ref(w, &w->attributes, attrs[i]);
-}
-
-static void gather_location(dw *w, uint32_t i)
-{
-    if (!i || dw_known(&w->locations, i)) return;
-    const dict *d = &w->m->dict;
-    const location *l = &d->locations.v[i];
-    dw_ref(w, &w->locations, i);
-    for (uint32_t k = 0; k < l->lines.n; k++) {
-        uint32_t fn = d->lines.v[l->lines.at + k].function;
-        if (!fn || dw_known(&w->functions, fn)) continue;
-        const function *f = &d->functions.v[fn];
-        dw_ref(w, &w->functions, fn);
-        dw_model_string(w, f->name);
-        dw_model_string(w, f->system_name);
-        dw_model_string(w, f->filename);
-    }
-    location_fields lf = dw_location_fields(w, l);
-    dw_string(w, lf.type);
-    gather_attrs(w, refs_at(&d->attr_refs, l->attrs), l->attrs.n, lf.takes);
-    if (!l->mapping || dw_known(&w->mappings, l->mapping)) return;
-    const mapping *m = &d->mappings.v[l->mapping];
-    mapping_fields mf = dw_mapping_fields(w, m, true, true);
-    dw_ref(w, &w->mappings, l->mapping);
-    dw_model_string(w, m->filename);
-    dw_string(w, mf.build_id);
-    gather_attrs(w, refs_at(&d->attr_refs, m->attrs), m->attrs.n, mf.takes);
-}
-
 /* An attribute of a sample that becomes the duration of its event. */
 static uint32_t sample_takes(const cw_type *t)
 {
@@ -56,10 +23,10 @@ static void gather_samples(dw *w, const profile *p, uint32_t takes)
         span f = dict_stack(d, s.stack);
         if (f.n && !dw_known(&w->stacks, s.stack)) {
             dw_ref(w, &w->stacks, s.stack);
-            for (uint32_t k = f.n; k-- > 0;) gather_location(w, d->frames.v[f.at + k]);
+            for (uint32_t k = f.n; k-- > 0;) dw_gather_location(w, true, d->frames.v[f.at + k]);
         }
         if (s.link) dw_ref(w, &w->links, s.link);
-        gather_attrs(w, s.attrs, s.n_attrs, takes);
+        dw_gather_attrs(w, s.attrs, s.n_attrs, takes);
     }
 }
 
@@ -84,7 +51,7 @@ static void gather(cw *c, const profile *p)
         const cw_type *t = &c->types.v[i];
         dw_string(w, t->name);
         dw_string(w, t->unit);
-        gather_attrs(w, refs_at(&d->attr_refs, t->p->attrs), t->p->attrs.n, t->takes);
+        dw_gather_attrs(w, refs_at(&d->attr_refs, t->p->attrs), t->p->attrs.n, t->takes);
     }
     for (size_t i = 0; i < w->attributes.used.n; i++) {
         const attribute *t = &d->attributes.v[w->attributes.used.v[i]];

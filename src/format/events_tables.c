@@ -218,29 +218,10 @@ static bool read_mapping(old *o, c_profile *p, pb_cur c, size_t position, uint32
 
 static bool read_line(old *o, const old_tables *t, pb_cur c, line *out)
 {
-    uint64_t ref = 0, v;
-    const uint8_t *at = c.p;
-    for (pb_field f; pb_next(&c, &f);) {
-        bool ok = true;
-        switch (f.number) {
-        case 1:
-            at = f.at;
-            ok = old_u64(&c, &f, "function_index", &ref);
-            break;
-        case 2:
-            ok = old_u64(&c, &f, "line", &v);
-            out->line = (int64_t)v;
-            break;
-        case 3:
-            ok = old_u64(&c, &f, "column", &v);
-            out->column = (int64_t)v;
-            break;
-        default: o->n_unknown++;
-        }
-        if (!ok) return false;
-    }
+    uint64_t ref;
+    const uint8_t *at;
+    if (!old_line_fields(o, c, out, &ref, &at)) return false;
     uint32_t i;
-    if (!pb_ok(&c)) return false;
     if (ref == 0 && t->function.n == 0) return true;
     if (!old_index(o, ref, t->function.n, "functions", "function_index", at, &i)) return false;
     if (i != NONE) out->function = t->function.v[i];

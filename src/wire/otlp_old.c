@@ -497,8 +497,9 @@ static bool root_fields(old *o, pb_cur c, old_tables *t, pieces *resources)
     return pb_ok(&c);
 }
 
-static bool decode(old *o, pb_cur c)
+static bool decode(old *o, pb_cur c, const void *ctx)
 {
+    (void)ctx;
     old_tables t = {.a = &o->keep};
     bool shared = o->layout >= LAYOUT_1_6;
     pieces resources = {0};
@@ -512,27 +513,22 @@ static bool decode(old *o, pb_cur c)
     return true;
 }
 
-bool otlp_old_decode(const void *p, size_t n, layout l, const otlp_decode_opts *opts, arena *a,
-                     model *out, err *e)
+bool old_read(str bytes, const old_source *s, arena *a, model *out, err *e)
 {
-    static const otlp_decode_opts defaults;
-    if (!opts) opts = &defaults;
-    if (l < LAYOUT_1_3 || l > LAYOUT_1_7)
-        return err_set(e, ERR_USAGE, "layout %s is not one of 1.3 to 1.7", layout_name(l));
-    if (n > OTLP_MAX_BYTES)
+    if (bytes.n > OTLP_MAX_BYTES)
         return err_set(e, ERR_LIMIT, "a message has at most %d bytes", OTLP_MAX_BYTES);
-    pb_cur c = pb_open(p, n, e);
-    old o = {.layout = l,
-             .lenient = opts->lenient,
-             .ledger = opts->ledger,
+    pb_cur c = pb_open(bytes.p, bytes.n, e);
+    old o = {.layout = s->layout,
+             .lenient = s->lenient,
+             .ledger = s->ledger,
              .base = c.base,
              .e = e,
              .keep.budget = a->budget,
              .tmp.budget = a->budget,
-             .frames_left = (uint64_t)n * OLD_MAX_FRAMES_PER_BYTE};
+             .frames_left = (uint64_t)bytes.n * OLD_MAX_FRAMES_PER_BYTE};
     bool ok = builder_init(&o.b, a, 0) || old_limit(&o);
     o.b.borrow = true;
-    ok = ok && decode(&o, c) && builder_finish(&o.b, out, e);
+    ok = ok && s->decode(&o, c, s->ctx) && builder_finish(&o.b, out, e);
     if (ok) {
         out->n_unknown += o.n_unknown;
         ledger_add_n(o.ledger, STAGE_READ, LOSS_UNKNOWN_FIELD, NULL, o.n_unknown, "", (str){0});
@@ -540,4 +536,16 @@ bool otlp_old_decode(const void *p, size_t n, layout l, const otlp_decode_opts *
     arena_free(&o.keep);
     arena_free(&o.tmp);
     return ok;
+}
+
+bool otlp_old_decode(const void *p, size_t n, layout l, const otlp_decode_opts *opts, arena *a,
+                     model *out, err *e)
+{
+    static const otlp_decode_opts defaults;
+    if (!opts) opts = &defaults;
+    if (l < LAYOUT_1_3 || l > LAYOUT_1_7)
+        return err_set(e, ERR_USAGE, "layout %s is not one of 1.3 to 1.7", layout_name(l));
+    old_source s = {
+        .layout = l, .lenient = opts->lenient, .ledger = opts->ledger, .decode = decode};
+    return old_read((str){p, n}, &s, a, out, e);
 }

@@ -147,6 +147,8 @@ bool old_bytes(pb_cur *c, const pb_field *f, const char *name, str *out);
 bool old_list_field(old *o, arena *a, pb_cur *c, const pb_field *f, const char *name,
                     list_fields *to);
 bool old_keyvalue(old *o, arena *a, pb_cur c, keyvalue *out);
+/* A Line: its numbers go to *out, what names its function and where that stands to the others. */
+bool old_line_fields(old *o, pb_cur c, line *out, uint64_t *function_ref, const uint8_t **at);
 bool old_attributes(old *o, arena *a, pb_cur *c, const pb_field *f, keyvalue_list *to);
 
 /* Walks the numbers of a list field:
@@ -193,6 +195,19 @@ bool old_slice_stack(old *o, old_profile *p, uint64_t start, uint64_t n, const u
 /* Adds a number list of a sample to a pool. */
 bool old_sample_values(old *o, old_profile *p, const pb_field *f, old_sample *s);
 bool old_sample_times(old *o, old_profile *p, const pb_field *f, old_sample *s);
+
+/* ---- the whole message ---- */
+
+typedef struct old_source {
+    layout layout;
+    bool lenient;
+    ledger *ledger;
+    bool (*decode)(old *o, pb_cur c, const void *ctx);
+    const void *ctx;
+} old_source;
+
+/* Runs `decode` over the bytes with a builder and scratch memory, and finishes the model. */
+NODISCARD bool old_read(str bytes, const old_source *s, arena *a, model *out, err *e);
 
 /* ---- the layouts ---- */
 

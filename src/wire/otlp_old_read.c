@@ -210,6 +210,33 @@ static bool any_value(old *o, arena *a, pb_cur c, any *out, unsigned depth)
     return pb_ok(&c);
 }
 
+bool old_line_fields(old *o, pb_cur c, line *out, uint64_t *function_ref, const uint8_t **at)
+{
+    uint64_t v;
+    *function_ref = 0;
+    *at = c.p;
+    for (pb_field f; pb_next(&c, &f);) {
+        bool ok = true;
+        switch (f.number) {
+        case 1:
+            *at = f.at;
+            ok = old_u64(&c, &f, "function_index", function_ref);
+            break;
+        case 2:
+            ok = old_u64(&c, &f, "line", &v);
+            out->line = (int64_t)v;
+            break;
+        case 3:
+            ok = old_u64(&c, &f, "column", &v);
+            out->column = (int64_t)v;
+            break;
+        default: o->n_unknown++;
+        }
+        if (!ok) return false;
+    }
+    return pb_ok(&c);
+}
+
 bool old_keyvalue(old *o, arena *a, pb_cur c, keyvalue *out)
 {
     return keyvalue_fields(o, a, c, out, 0);

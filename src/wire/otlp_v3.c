@@ -240,31 +240,13 @@ static bool read_mapping(old *o, old_profile *p, pb_cur c, size_t position, uint
 
 static bool read_line(old *o, old_profile *p, pb_cur c, line *out)
 {
-    uint64_t function_ref = 0, v;
-    const uint8_t *at = c.p;
-    for (pb_field f; pb_next(&c, &f);) {
-        bool ok = true;
-        switch (f.number) {
-        case 1:
-            at = f.at;
-            ok = old_u64(&c, &f, "function_index", &function_ref);
-            break;
-        case 2:
-            ok = old_u64(&c, &f, "line", &v);
-            out->line = (int64_t)v;
-            break;
-        case 3:
-            ok = old_u64(&c, &f, "column", &v);
-            out->column = (int64_t)v;
-            break;
-        default: o->n_unknown++;
-        }
-        if (!ok) return false;
-    }
+    uint64_t function_ref;
+    const uint8_t *at;
+    if (!old_line_fields(o, c, out, &function_ref, &at)) return false;
     uint32_t i;
     bool none;
-    if (!pb_ok(&c) || !reference(o, p, &p->function_ids, function_ref, p->t->function.n, "function",
-                                 "function_index", at, &i, &none))
+    if (!reference(o, p, &p->function_ids, function_ref, p->t->function.n, "function",
+                   "function_index", at, &i, &none))
         return false;
     if (i != NONE) out->function = p->t->function.v[i];
     return true;

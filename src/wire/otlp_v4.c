@@ -100,28 +100,9 @@ static bool read_mapping(old *o, old_tables *t, pb_cur c, size_t position, uint3
 
 static bool read_line(old *o, old_tables *t, pb_cur c, line *out)
 {
-    uint64_t function_i = 0, v;
-    const uint8_t *at = c.p;
-    for (pb_field f; pb_next(&c, &f);) {
-        bool ok = true;
-        switch (f.number) {
-        case 1:
-            at = f.at;
-            ok = old_u64(&c, &f, "function_index", &function_i);
-            break;
-        case 2:
-            ok = old_u64(&c, &f, "line", &v);
-            out->line = (int64_t)v;
-            break;
-        case 3:
-            ok = old_u64(&c, &f, "column", &v);
-            out->column = (int64_t)v;
-            break;
-        default: o->n_unknown++;
-        }
-        if (!ok) return false;
-    }
-    if (!pb_ok(&c)) return false;
+    uint64_t function_i;
+    const uint8_t *at;
+    if (!old_line_fields(o, c, out, &function_i, &at)) return false;
     if (!function_i && !t->function.n) return true;
     uint32_t i;
     if (!old_index(o, function_i, t->function.n, "function_table", "function_index", at, &i))
