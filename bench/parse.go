@@ -1,0 +1,60 @@
+// parse.go - the peer of pprof: google/pprof's profile package, as Debian's Go carries it.
+//
+//	parse FILE           profile.Parse once, gunzip included; prints "wall_s cpu_s" of that call alone
+//	parse -w IN OUT      writes IN again as that package does, so that the input of a race is not
+//	                     one that kiln itself wrote
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+func cpu() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) * 1e-9
+}
+
+func must(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "parse:", err)
+		os.Exit(1)
+	}
+}
+
+func rewrite(in, out string) {
+	data, err := os.ReadFile(in)
+	must(err)
+	p, err := profile.ParseData(data)
+	must(err)
+	f, err := os.Create(out)
+	must(err)
+	must(p.Write(f))
+	must(f.Close())
+}
+
+func main() {
+	if len(os.Args) == 4 && os.Args[1] == "-w" {
+		rewrite(os.Args[2], os.Args[3])
+		return
+	}
+	data, err := os.ReadFile(os.Args[1])
+	must(err)
+	in := bytes.NewReader(data)
+	used, start := cpu(), time.Now()
+	p, err := profile.Parse(in)
+	wall, cpu := time.Since(start).Seconds(), cpu()-used
+	must(err)
+	if len(p.Sample) == 0 {
+		os.Exit(1)
+	}
+	fmt.Printf("%.6f %.6f\n", wall, cpu)
+}
