@@ -47,7 +47,7 @@ static size_t all_contestants(const contestant **out)
 
 typedef struct runner { /* one contestant with one payload, ready to run */
     const contestant *c;
-    const payload *in;
+    const material *in;
     void *self;
     unsigned reps;           /* runs that fill a batch */
     double time[MAX_ROUNDS]; /* seconds a run */
@@ -161,7 +161,7 @@ static void contest(runner *v, size_t n, op o, const report *rep, result *res)
 
 /* ---- one payload ---- */
 
-static size_t open_all(const payload *in, runner *v, result *res)
+static size_t open_all(const material *in, runner *v, result *res)
 {
     const contestant *all[MAX_ENTRIES];
     size_t n_all = all_contestants(all), n = 0;
@@ -203,7 +203,7 @@ static size_t gzip6(const uint8_t *p, size_t n)
     return out + 12; /* gzip's frame is 12 bytes longer than zlib's */
 }
 
-static void measure_canonical(const payload *in, result *res)
+static void measure_canonical(const material *in, result *res)
 {
 #ifdef BENCH_KILN
     uint8_t *p;
@@ -220,8 +220,8 @@ static void measure_canonical(const payload *in, result *res)
 static bool run_payload(const char *path, payload_class class, report *rep)
 {
     static runner v[MAX_ENTRIES], encoders[MAX_ENTRIES];
-    payload in;
-    if (!payload_load(path, &in)) return false;
+    material in;
+    if (!material_load(path, &in)) return false;
     result *res = &rep->results[rep->n_results++];
     *res = (result){.n = in.n, .class = class};
     snprintf(res->name, sizeof res->name, "%s", in.name);
@@ -235,7 +235,7 @@ static bool run_payload(const char *path, payload_class class, report *rep)
     if (class == CLASS_DEEP) measure_canonical(&in, res);
     report_result(res);
     for (size_t i = 0; i < n; i++) v[i].c->close(v[i].self);
-    payload_free(&in);
+    material_free(&in);
     return true;
 }
 
@@ -260,10 +260,10 @@ static int main_fresh(const char *name, const char *path)
 static int main_json(const char *from, const char *to)
 {
 #ifdef BENCH_KILN
-    payload in;
+    material in;
     uint8_t *p;
     size_t n;
-    if (!payload_load(from, &in)) return 3;
+    if (!material_load(from, &in)) return 3;
     if (!kiln_to_json(&in, &p, &n)) return 1;
     FILE *f = fopen(to, "wb");
     return f && fwrite(p, 1, n, f) == n && fclose(f) == 0 ? 0 : 3;

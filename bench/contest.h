@@ -11,17 +11,17 @@
 extern "C" {
 #endif
 
-enum { PAYLOAD_PADDING = 64 }; /* readable zero bytes after the input: the walkers read ahead */
+enum { MATERIAL_PADDING = 64 }; /* readable zero bytes after the input: the walkers read ahead */
 
-typedef enum payload_kind { PAYLOAD_OTLP, PAYLOAD_JSON, PAYLOAD_KINDS } payload_kind;
+typedef enum material_kind { MATERIAL_OTLP, MATERIAL_JSON, MATERIAL_KINDS } material_kind;
 
-typedef struct payload {
+typedef struct material {
     const char *name; /* file name without folders */
     const char *path;
-    payload_kind kind;
-    const uint8_t *p; /* n bytes and PAYLOAD_PADDING zeros, page-aligned */
+    material_kind kind;
+    const uint8_t *p; /* n bytes and MATERIAL_PADDING zeros, page-aligned */
     size_t n;
-} payload;
+} material;
 
 typedef enum role {
     ROLE_LIMIT,    /* shown, not judged: memcpy, the other walkers */
@@ -34,9 +34,9 @@ typedef enum role {
 typedef struct contestant {
     const char *name;
     role role;
-    payload_kind kind;
-    void *(*open)(const payload *in);              /* NULL = cannot run here */
-    bool (*decode)(void *self, const payload *in); /* the result replaces the former one */
+    material_kind kind;
+    void *(*open)(const material *in);              /* NULL = cannot run here */
+    bool (*decode)(void *self, const material *in); /* the result replaces the former one */
     size_t (*encode)(void *self,
                      const uint8_t **out); /* of what was decoded; 0 = failed; may be NULL */
     void (*close)(void *self);
@@ -55,8 +55,8 @@ contestants kiln_contestants(void);  /* with BENCH_KILN */
 
 /* With BENCH_KILN.  The payload as OTLP/JSON, or in canonical order, in memory to be freed.  False:
  * that part of Kiln is not there. */
-bool kiln_to_json(const payload *in, uint8_t **out, size_t *n);
-bool kiln_canonical(const payload *in, uint8_t **out, size_t *n);
+bool kiln_to_json(const material *in, uint8_t **out, size_t *n);
+bool kiln_canonical(const material *in, uint8_t **out, size_t *n);
 
 #ifdef __cplusplus
 }

@@ -24,7 +24,7 @@ typedef struct codec {
     buf out;
 } codec;
 
-static bool complain(const char *what, const payload *in, const err *e)
+static bool complain(const char *what, const material *in, const err *e)
 {
     char text[512];
     fprintf(stderr, "bench: kiln %s %s: %s\n", what, in ? in->name : "",
@@ -33,7 +33,7 @@ static bool complain(const char *what, const payload *in, const err *e)
 }
 
 /* Not allocated: the harness counts every malloc between open and the first result. */
-static void *open_portable(const payload *in)
+static void *open_portable(const material *in)
 {
     static codec c;
     (void)in;
@@ -41,7 +41,7 @@ static void *open_portable(const payload *in)
     return &c;
 }
 
-static void *open_vector(const payload *in)
+static void *open_vector(const material *in)
 {
     static codec c;
     (void)in;
@@ -49,7 +49,7 @@ static void *open_vector(const payload *in)
     return &c;
 }
 
-static bool decode(void *self, const payload *in)
+static bool decode(void *self, const material *in)
 {
     codec *c = self;
     err e = {0};
@@ -77,7 +77,7 @@ static void close_codec(void *self)
 }
 
 #ifdef BENCH_JSON
-static bool decode_json(void *self, const payload *in)
+static bool decode_json(void *self, const material *in)
 {
     codec *c = self;
     err e = {0};
@@ -90,10 +90,10 @@ static bool decode_json(void *self, const payload *in)
 contestants kiln_contestants(void)
 {
     static const contestant v[] = {
-        {"kiln portable", ROLE_PORTABLE, PAYLOAD_OTLP, open_portable, decode, encode, close_codec},
-        {"kiln vector", ROLE_VECTOR, PAYLOAD_OTLP, open_vector, decode, encode, close_codec},
+        {"kiln portable", ROLE_PORTABLE, MATERIAL_OTLP, open_portable, decode, encode, close_codec},
+        {"kiln vector", ROLE_VECTOR, MATERIAL_OTLP, open_vector, decode, encode, close_codec},
 #ifdef BENCH_JSON
-        {"kiln json", ROLE_PORTABLE, PAYLOAD_JSON, open_vector, decode_json, NULL, close_codec},
+        {"kiln json", ROLE_PORTABLE, MATERIAL_JSON, open_vector, decode_json, NULL, close_codec},
 #endif
     };
     return (contestants){v, sizeof v / sizeof *v};
@@ -111,7 +111,7 @@ static bool take(codec *c, uint8_t **out, size_t *n) /* the buffer's bytes go to
 }
 #endif
 
-bool kiln_to_json(const payload *in, uint8_t **out, size_t *n)
+bool kiln_to_json(const material *in, uint8_t **out, size_t *n)
 {
 #ifdef BENCH_JSON
     codec *c = &(codec){.simd = SIMD_AUTO};
@@ -126,7 +126,7 @@ bool kiln_to_json(const payload *in, uint8_t **out, size_t *n)
 #endif
 }
 
-bool kiln_canonical(const payload *in, uint8_t **out, size_t *n)
+bool kiln_canonical(const material *in, uint8_t **out, size_t *n)
 {
 #ifdef BENCH_CANONICAL
     codec *c = &(codec){.simd = SIMD_AUTO};

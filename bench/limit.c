@@ -31,7 +31,7 @@ static void *open_named(limit *l, const char *name)
 }
 
 #define OPEN(id, name)                                                                             \
-    static void *open_##id(const payload *in)                                                      \
+    static void *open_##id(const material *in)                                                     \
     {                                                                                              \
         static limit l;                                                                            \
         (void)in;                                                                                  \
@@ -41,7 +41,7 @@ OPEN(memcpy, "memcpy")
 OPEN(walk, "walk-branchy")
 OPEN(walk512, "walk-avx512")
 
-static bool decode(void *self, const payload *in)
+static bool decode(void *self, const material *in)
 {
     limit *l = self;
     l->result = l->codec->decode(KIND_OTLP, in->p, in->n);
@@ -53,9 +53,9 @@ static void close_limit(void *self) { (void)self; }
 contestants limit_contestants(void)
 {
     static const contestant v[] = {
-        {"memcpy", ROLE_LIMIT, PAYLOAD_OTLP, open_memcpy, decode, NULL, close_limit},
-        {"walk (limit.c)", ROLE_WALK, PAYLOAD_OTLP, open_walk, decode, NULL, close_limit},
-        {"walk avx512", ROLE_LIMIT, PAYLOAD_OTLP, open_walk512, decode, NULL, close_limit},
+        {"memcpy", ROLE_LIMIT, MATERIAL_OTLP, open_memcpy, decode, NULL, close_limit},
+        {"walk (limit.c)", ROLE_WALK, MATERIAL_OTLP, open_walk, decode, NULL, close_limit},
+        {"walk avx512", ROLE_LIMIT, MATERIAL_OTLP, open_walk512, decode, NULL, close_limit},
     };
     return (contestants){v, sizeof v / sizeof *v};
 }

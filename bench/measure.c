@@ -103,7 +103,7 @@ static bool read_all(int fd, uint8_t *p, size_t n)
     return true;
 }
 
-bool payload_load(const char *path, payload *out)
+bool material_load(const char *path, material *out)
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -112,25 +112,25 @@ bool payload_load(const char *path, payload *out)
         if (fd >= 0) close(fd);
         return false;
     }
-    size_t n = (size_t)st.st_size, room = (n + PAYLOAD_PADDING + 4095) / 4096 * 4096;
+    size_t n = (size_t)st.st_size, room = (n + MATERIAL_PADDING + 4095) / 4096 * 4096;
     uint8_t *p = aligned_alloc(4096, room);
     bool ok = p && read_all(fd, p, n);
     close(fd);
     if (!ok) return free(p), false;
     memset(p + n, 0, room - n);
     const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
-    *out = (payload){.name = slash ? slash + 1 : path,
-                     .path = path,
-                     .p = p,
-                     .n = n,
-                     .kind = dot && strcmp(dot, ".json") == 0 ? PAYLOAD_JSON : PAYLOAD_OTLP};
+    *out = (material){.name = slash ? slash + 1 : path,
+                      .path = path,
+                      .p = p,
+                      .n = n,
+                      .kind = dot && strcmp(dot, ".json") == 0 ? MATERIAL_JSON : MATERIAL_OTLP};
     return true;
 }
 
-void payload_free(payload *p)
+void material_free(material *p)
 {
     free((void *)(uintptr_t)p->p);
-    *p = (payload){0};
+    *p = (material){0};
 }
 
 /* ---- a process of its own ---- */
@@ -139,9 +139,9 @@ static const char fresh_format[] = "%la %zu %zu %" SCNu64 " %" SCNu64;
 
 int fresh_child(const contestant *c, const char *path)
 {
-    payload in;
+    material in;
     size_t before = status_bytes("VmRSS:");
-    if (!payload_load(path, &in)) return 1;
+    if (!material_load(path, &in)) return 1;
     size_t loaded = status_bytes("VmRSS:");
     reset_peak();
     alloc_count a0 = counted;
@@ -154,7 +154,7 @@ int fresh_child(const contestant *c, const char *path)
     printf("%a %zu %zu %" PRIu64 " %" PRIu64 "\n", took * 1e3, minus(peak, loaded),
            minus(peak, before), a1.mallocs - a0.mallocs, a1.maps - a0.maps);
     c->close(self);
-    payload_free(&in);
+    material_free(&in);
     return 0;
 }
 

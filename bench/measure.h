@@ -25,6 +25,6 @@ typedef struct fresh {
 fresh fresh_run(const contestant *c, const char *path);
 int fresh_child(const contestant *c, const char *path);
 
-/* Reads a file into page-aligned memory with PAYLOAD_PADDING zeros behind it; kind by its suffix. */
-bool payload_load(const char *path, payload *out);
-void payload_free(payload *p);
+/* Reads a file into page-aligned memory with MATERIAL_PADDING zeros behind it; kind by its suffix. */
+bool material_load(const char *path, material *out);
+void material_free(material *p);

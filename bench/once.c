@@ -126,7 +126,7 @@ static bool load(const char *path, work *w)
     long n = ftell(f);
     rewind(f);
     w->n = n > 0 ? (size_t)n : 0;
-    w->p = calloc(1, w->n + PAYLOAD_PADDING);
+    w->p = calloc(1, w->n + MATERIAL_PADDING);
     bool ok = w->p && fread(w->p, 1, w->n, f) == w->n;
     fclose(f);
     return ok;

@@ -32,9 +32,9 @@ struct Codec {
     std::vector<uint8_t> out;
 };
 
-void *Open(const payload *in) { return new Codec(in->n); }
+void *Open(const material *in) { return new Codec(in->n); }
 
-bool Decode(void *self, const payload *in)
+bool Decode(void *self, const material *in)
 {
     auto *c = static_cast<Codec *>(self);
     c->arena->Reset();
@@ -59,7 +59,7 @@ void Close(void *self) { delete static_cast<Codec *>(self); }
 extern "C" contestants pbcpp_contestants(void)
 {
     static const contestant v[] = {
-        {"protobuf C++", ROLE_PEER, PAYLOAD_OTLP, Open, Decode, Encode, Close},
+        {"protobuf C++", ROLE_PEER, MATERIAL_OTLP, Open, Decode, Encode, Close},
     };
     return {v, sizeof v / sizeof *v};
 }

@@ -250,14 +250,14 @@ bool walk_profiles(const uint8_t *p, size_t n, uint64_t *sum)
 
 static volatile uint64_t sink; /* so that the compiler keeps the work */
 
-static void *open_walk(const payload *in)
+static void *open_walk(const material *in)
 {
     static char self;
     (void)in;
     return &self;
 }
 
-static bool decode_walk(void *self, const payload *in)
+static bool decode_walk(void *self, const material *in)
 {
     uint64_t sum = 0;
     bool ok = walk_profiles(in->p, in->n, &sum);
@@ -271,7 +271,7 @@ static void close_walk(void *self) { (void)self; }
 contestants walk_contestants(void)
 {
     static const contestant v[] = {
-        {"walk", ROLE_WALK, PAYLOAD_OTLP, open_walk, decode_walk, NULL, close_walk},
+        {"walk", ROLE_WALK, MATERIAL_OTLP, open_walk, decode_walk, NULL, close_walk},
     };
     return (contestants){v, sizeof v / sizeof *v};
 }

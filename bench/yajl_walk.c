@@ -33,14 +33,14 @@ static const yajl_callbacks callbacks = {
     .yajl_end_array = on_edge,
 };
 
-static void *open_yajl(const payload *in)
+static void *open_yajl(const material *in)
 {
     static counts c;
     (void)in;
     return &c;
 }
 
-static bool decode_yajl(void *self, const payload *in)
+static bool decode_yajl(void *self, const material *in)
 {
     yajl_handle h = yajl_alloc(&callbacks, NULL, self);
     bool ok = h && yajl_parse(h, in->p, in->n) == yajl_status_ok &&
@@ -54,7 +54,7 @@ static void close_yajl(void *self) { (void)self; }
 contestants yajl_contestants(void)
 {
     static const contestant v[] = {
-        {"yajl tokens", ROLE_PEER, PAYLOAD_JSON, open_yajl, decode_yajl, NULL, close_yajl},
+        {"yajl tokens", ROLE_PEER, MATERIAL_JSON, open_yajl, decode_yajl, NULL, close_yajl},
     };
     return (contestants){v, sizeof v / sizeof *v};
 }
