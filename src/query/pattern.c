@@ -1,0 +1,132 @@
+#include "query/pattern.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "base/ban.h"
+
+struct pattern {
+    const char *name;
+    str text;         /* plain text when code is NULL */
+    pcre2_code *code; /* or NULL */
+    pcre2_match_data *match;
+    pcre2_match_context *limits;
+};
+
+/* pcre2 asks for memory by these; the arena frees all of it at once. */
+static void *take(PCRE2_SIZE n, void *a) { return arena_alloc(a, n); }
+static void give_back(void *p, void *a) { (void)p, (void)a; }
+
+static bool no_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
+
+/* Most patterns that people type are words: those need no engine. */
+static bool is_plain(str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!s.p[i] || strchr("\\^$.|?*+()[]{}", s.p[i])) return false;
+    return true;
+}
+
+static bool compile(pattern *p, arena *a, err *e)
+{
+    pcre2_general_context *memory = pcre2_general_context_create(take, give_back, a);
+    pcre2_compile_context *how = memory ? pcre2_compile_context_create(memory) : NULL;
+    if (!how) return no_memory(e);
+    int code;
+    PCRE2_SIZE at;
+    p->code = pcre2_compile((PCRE2_SPTR)p->text.p, p->text.n,
+                            PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C, &code,
+                            &at, how);
+    if (!p->code) {
+        char why[120];
+        if (code == PCRE2_ERROR_NOMEMORY) return no_memory(e);
+        pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof why);
+        return err_set(e, ERR_USAGE, "%s: `%.*s` is no regular expression: %s (at character %zu)",
+                       p->name, p->text.n > 40 ? 40 : (int)p->text.n, p->text.p, why, (size_t)at);
+    }
+    (void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE); /* without it the same, slower */
+    p->match = pcre2_match_data_create(1, memory);
+    p->limits = pcre2_match_context_create(memory);
+    if (!p->match || !p->limits) return no_memory(e);
+    pcre2_set_match_limit(p->limits, PATTERN_MATCH_LIMIT);
+    pcre2_set_depth_limit(p->limits, PATTERN_DEPTH_LIMIT);
+    pcre2_set_heap_limit(p->limits, PATTERN_HEAP_LIMIT);
+    return true;
+}
+
+bool pattern_new(str text, bool literal, const char *name, arena *a, pattern **out, err *e)
+{
+    *out = NULL;
+    if (text.n > PATTERN_MAX_BYTES)
+        return err_set(e, ERR_USAGE, "%s: a pattern of more than %d bytes", name,
+                       PATTERN_MAX_BYTES);
+    pattern *p = arena_new(a, pattern, 1);
+    if (!p) return no_memory(e);
+    p->name = name;
+    p->text = text;
+    if (!literal && !is_plain(text) && !compile(p, a, e)) {
+        pattern_free(p);
+        return false;
+    }
+    *out = p;
+    return true;
+}
+
+void pattern_free(pattern *p)
+{
+    if (p && p->code) pcre2_code_free(p->code);
+}
+
+bool pattern_match(pattern *p, str s, bool *yes, err *e)
+{
+    if (!p->code) {
+        *yes = !p->text.n || (s.n && memmem(s.p, s.n, p->text.p, p->text.n));
+        return true;
+    }
+    int n = pcre2_match(p->code, (PCRE2_SPTR)(s.n ? s.p : ""), s.n, 0, 0, p->match, p->limits);
+    *yes = n >= 0;
+    if (n >= 0 || n == PCRE2_ERROR_NOMATCH) return true;
+    return err_set(e, ERR_LIMIT,
+                   "%s: the regular expression is too costly to match; make it simpler, or ask for "
+                   "plain text",
+                   p->name);
+}
+
+/* ---- the strings of one dictionary ---- */
+
+bool matcher_new(pattern *p, const dict *d, arena *a, matcher *out, err *e)
+{
+    *out = (matcher){.p = p, .d = d};
+    if (!p) return true;
+    out->seen = arena_new(a, uint8_t, d->strings.n + 1);
+    return out->seen || no_memory(e);
+}
+
+bool matcher_string(matcher *m, uint32_t string, bool *yes, err *e)
+{
+    *yes = false;
+    if (!m->p || string >= m->d->strings.n) return true;
+    uint8_t *seen = &m->seen[string];
+    if (!*seen) {
+        if (!pattern_match(m->p, m->d->strings.v[string], yes, e)) return false;
+        *seen = *yes ? 2 : 1;
+    }
+    *yes = *seen == 2;
+    return true;
+}
+
+bool matcher_function(matcher *m, uint32_t i, bool *yes, err *e)
+{
+    *yes = false;
+    if (!m->p || !i || i >= m->d->functions.n) return true;
+    const function *f = &m->d->functions.v[i];
+    if (!matcher_string(m, f->name ? f->name : f->system_name, yes, e)) return false;
+    return *yes || matcher_string(m, f->filename, yes, e);
+}
+
+bool matcher_mapping(matcher *m, uint32_t i, bool *yes, err *e)
+{
+    *yes = false;
+    if (!m->p || !i || i >= m->d->mappings.n) return true;
+    return matcher_string(m, m->d->mappings.v[i].filename, yes, e);
+}

@@ -1,0 +1,419 @@
+/* What the patterns say of every location, and the frames that it becomes.
+ *
+ * The order is pprof's: drop_frames; focus and ignore look at all lines that are left; hide takes lines
+ * away, show the others; show_from takes the callers of its outermost match away; last, without inlines,
+ * only the outermost line stays. */
+#include "query/internal.h"
+#include "wire/carried.h"
+
+#include "base/ban.h"
+
+/* ---- patterns ---- */
+
+static bool compile(places *x, str text, const char *name, pattern **out, matcher *m, err *e)
+{
+    if (!text.n) return true;
+    return pattern_new(text, x->o->literal, name, x->a, out, e) &&
+           matcher_new(*out, &x->m->dict, x->a, m, e);
+}
+
+static str profile_text(const model *m, const profile *p, str key)
+{
+    const dict *d = &m->dict;
+    for (uint32_t i = 0; i < p->attrs.n; i++) {
+        const attribute *x = &d->attributes.v[refs_at(&d->attr_refs, p->attrs)[i]];
+        if (x->value.kind == ANY_STRING && str_eq(dict_str(d, x->key), key))
+            return any_str(&x->value);
+    }
+    return (str){0};
+}
+
+/* ^(text)$ */
+static bool compile_whole(places *x, str text, const char *name, pattern **out, err *e)
+{
+    if (!text.n) return true;
+    char *p = arena_alloc(x->a, text.n + 4);
+    if (!p) return query_no_memory(e);
+    memcpy(p, "^(", 2);
+    memcpy(p + 2, text.p, text.n);
+    memcpy(p + 2 + text.n, ")$", 2);
+    return pattern_new((str){p, text.n + 4}, false, name, x->a, out, e);
+}
+
+/* The profile's own patterns are data, not something the user typed: a bad one is left aside. */
+static bool compile_own(places *x, const profile *p, err *e)
+{
+    x->own_drop = profile_text(x->m, p, STR(PPROF_ATTR_DROP_FRAMES));
+    x->own_keep = profile_text(x->m, p, STR(PPROF_ATTR_KEEP_FRAMES));
+    if (x->o->keep_pruned) return true;
+    err ignored = {0};
+    bool ok = compile_whole(x, x->own_drop, "drop_frames", &x->drop, &ignored) &&
+              (!x->drop || compile_whole(x, x->own_keep, "keep_frames", &x->keep, &ignored));
+    if (ok || ignored.code == ERR_USAGE) return true;
+    *e = ignored;
+    return false;
+}
+
+bool places_same(const places *x, const profile *p)
+{
+    return str_eq(x->own_drop, profile_text(x->m, p, STR(PPROF_ATTR_DROP_FRAMES))) &&
+           str_eq(x->own_keep, profile_text(x->m, p, STR(PPROF_ATTR_KEEP_FRAMES)));
+}
+
+/* ---- drop_frames ---- */
+
+/* A function's name without its arguments, as pprof compares it. */
+static str without_arguments(str s)
+{
+    static const char *const kept[] = {"(anonymous namespace)", "operator()"};
+    if (s.n && s.p[0] == '.') s = (str){s.p + 1, s.n - 1};
+    for (size_t i = 0; i < s.n; i++) {
+        bool skip = false;
+        for (size_t k = 0; k < ARRAY_LEN(kept) && !skip; k++) {
+            skip = str_starts((str){s.p + i, s.n - i}, str_of(kept[k]));
+            if (skip) i += strlen(kept[k]) - 1;
+        }
+        if (!skip && s.p[i] == '(') return (str){s.p, i};
+    }
+    return s;
+}
+
+static bool is_dropped(places *x, uint32_t i, bool *yes, err *e)
+{
+    const dict *d = &x->m->dict;
+    *yes = false;
+    str name = i ? dict_str(d, d->functions.v[i].name) : (str){0};
+    if (!name.n) return true;
+    name = without_arguments(name);
+    bool keep = false;
+    if (!pattern_match(x->drop, name, yes, e)) return false;
+    if (*yes && x->keep && !pattern_match(x->keep, name, &keep, e)) return false;
+    *yes = *yes && !keep;
+    return true;
+}
+
+/* The outermost line that is dropped; what it called goes with it. */
+static bool prune(places *x, uint8_t *verdict, err *e)
+{
+    for (size_t i = x->lines.n; i-- > 0;) {
+        bool yes;
+        if (!is_dropped(x, x->m->dict.lines.v[x->lines.v[i]].function, &yes, e)) return false;
+        if (!yes) continue;
+        *verdict |= PLACE_PRUNE_BENEATH;
+        if (i + 1 == x->lines.n) {
+            *verdict |= PLACE_PRUNE;
+        } else {
+            memmove(x->lines.v, x->lines.v + i + 1, (x->lines.n - i - 1) * sizeof *x->lines.v);
+            x->lines.n -= i + 1;
+        }
+        return true;
+    }
+    return true;
+}
+
+/* ---- focus, ignore, hide, show, show_from ---- */
+
+static bool any_matches(places *x, matcher *m, uint32_t map, bool *yes, err *e)
+{
+    const dict *d = &x->m->dict;
+    *yes = false;
+    for (size_t i = 0; i < x->lines.n && !*yes; i++)
+        if (!matcher_function(m, d->lines.v[x->lines.v[i]].function, yes, e)) return false;
+    return *yes || matcher_mapping(m, map, yes, e);
+}
+
+static bool judge(places *x, uint32_t map, uint8_t *verdict, err *e)
+{
+    bool yes;
+    if (!any_matches(x, &x->m_ignore, map, &yes, e)) return false;
+    if (yes) {
+        *verdict |= PLACE_IGNORE;
+        x->matched |= 1 << MATCHED_IGNORE;
+        return true;
+    }
+    if (x->focus && !any_matches(x, &x->m_focus, map, &yes, e)) return false;
+    if (yes || !x->focus) *verdict |= PLACE_FOCUS;
+    if (yes) x->matched |= 1 << MATCHED_FOCUS;
+    return true;
+}
+
+/* Keeps the lines that match (or do not).  Lines without a function stay. */
+static bool keep_lines(places *x, matcher *m, bool matching, err *e)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < x->lines.n; i++) {
+        uint32_t callee = x->m->dict.lines.v[x->lines.v[i]].function;
+        bool yes;
+        if (!matcher_function(m, callee, &yes, e)) return false;
+        if (yes == matching || !callee) x->lines.v[n++] = x->lines.v[i];
+    }
+    x->lines.n = n;
+    return true;
+}
+
+static bool hide(places *x, uint32_t map, uint8_t *verdict, err *e)
+{
+    bool yes, all;
+    if (!any_matches(x, &x->m_hide, map, &yes, e)) return false;
+    if (!yes) return true;
+    x->matched |= 1 << MATCHED_HIDE;
+    if (!matcher_mapping(&x->m_hide, map, &all, e)) return false;
+    if (all) x->lines.n = 0;
+    if (!all && !keep_lines(x, &x->m_hide, false, e)) return false;
+    if (!x->lines.n) *verdict |= PLACE_HIDDEN;
+    return true;
+}
+
+static bool show(places *x, uint32_t map, uint8_t *verdict, err *e)
+{
+    bool all;
+    if (!matcher_mapping(&x->m_show, map, &all, e)) return false;
+    if (!all && !keep_lines(x, &x->m_show, true, e)) return false;
+    if (!x->lines.n) *verdict |= PLACE_HIDDEN;
+    if (x->lines.n) x->matched |= 1 << MATCHED_SHOW;
+    return true;
+}
+
+static bool show_from(places *x, uint32_t map, uint8_t *verdict, err *e)
+{
+    bool yes;
+    if (!matcher_mapping(&x->m_from, map, &yes, e)) return false;
+    for (size_t i = x->lines.n; !yes && i-- > 0;) {
+        if (!matcher_function(&x->m_from, x->m->dict.lines.v[x->lines.v[i]].function, &yes, e))
+            return false;
+        if (yes) x->lines.n = i + 1;
+    }
+    if (yes) *verdict |= PLACE_FROM, x->matched |= 1 << MATCHED_FROM;
+    return true;
+}
+
+static bool filter_lines(places *x, uint32_t map, uint8_t *verdict, err *e)
+{
+    if (x->drop && !prune(x, verdict, e)) return false;
+    if (!judge(x, map, verdict, e)) return false;
+    if (x->hide && !hide(x, map, verdict, e)) return false;
+    if (x->show && !show(x, map, verdict, e)) return false;
+    return !x->show_from || show_from(x, map, verdict, e);
+}
+
+/* ---- frames ---- */
+
+static bool text_of(places *x, uint32_t string, uint32_t *out, err *e)
+{
+    uint32_t *slot = &x->text_of[string];
+    if (!*slot) {
+        uint32_t text;
+        if (!frame_table_text(x->v->frames, dict_str(&x->m->dict, string), &text, e)) return false;
+        *slot = text + 1;
+    }
+    *out = *slot - 1;
+    return true;
+}
+
+static bool file_of(places *x, uint32_t string, uint32_t *out, err *e)
+{
+    uint32_t *slot = &x->file_of[string];
+    if (!*slot) {
+        str clean = path_clean(dict_str(&x->m->dict, string), x->v->frames->a);
+        uint32_t text;
+        if (!clean.p) return query_no_memory(e);
+        if (!frame_table_text(x->v->frames, clean, &text, e)) return false;
+        *slot = text + 1;
+    }
+    *out = *slot - 1;
+    return true;
+}
+
+static bool frame_of(places *x, const location *l, const line *li, bool inlined, uint32_t *out,
+                     err *e)
+{
+    const dict *d = &x->m->dict;
+    granularity by = x->v->frames->by;
+    frame_parts p = {.address = l->address, .flags = inlined ? FRAME_INLINED : FRAME_CALLED};
+    if (li && li->function) {
+        const function *f = &d->functions.v[li->function];
+        p.line = li->line;
+        if (!text_of(x, f->name ? f->name : f->system_name, &p.name, e)) return false;
+        if (by != BY_FUNCTION && !file_of(x, f->filename, &p.file, e)) return false;
+    }
+    bool wants_mapping = by == BY_MAPPING || !p.name || by == BY_FILE;
+    if (wants_mapping && l->mapping &&
+        !text_of(x, d->mappings.v[l->mapping].filename, &p.mapping, e))
+        return false;
+    return frame_table_add(x->v->frames, &p, out, e);
+}
+
+static bool put_many(places *x, const location *l, uint32_t place, err *e)
+{
+    u32s *many = &x->v->many;
+    size_t n = x->lines.n, at = many->n;
+    if (at + n + 1 >= PLACE_MANY || !vec_reserve(x->a, many, n + 1)) return query_no_memory(e);
+    many->v[many->n++] = (uint32_t)n;
+    span all = l->lines;
+    for (size_t i = 0; i < n; i++) {
+        bool inlined = x->lines.v[i] + 1 != all.at + all.n;
+        const line *li = &x->m->dict.lines.v[x->lines.v[i]];
+        if (!frame_of(x, l, li, inlined, &many->v[many->n], e)) return false;
+        many->n++;
+    }
+    if (n > x->most) x->most = (uint32_t)n;
+    x->place[place] = (uint32_t)at | PLACE_MANY;
+    return true;
+}
+
+static bool put_location(places *x, uint32_t i, err *e)
+{
+    const location *l = &x->m->dict.locations.v[i];
+    uint8_t verdict = 0;
+    x->lines.n = 0;
+    if (!vec_reserve(x->a, &x->lines, l->lines.n)) return query_no_memory(e);
+    for (uint32_t k = 0; k < l->lines.n; k++) x->lines.v[x->lines.n++] = l->lines.at + k;
+    if (x->cuts && !filter_lines(x, l->mapping, &verdict, e)) return false;
+    x->verdict[i] = verdict;
+    if (verdict & PLACE_HIDDEN) {
+        x->hides = true;
+        x->place[i] = PLACE_MANY; /* many[0]: an empty list */
+        return true;
+    }
+    if (x->o->no_inlines && x->lines.n > 1) x->lines.v[0] = x->lines.v[x->lines.n - 1];
+    if (x->o->no_inlines && x->lines.n > 1) x->lines.n = 1;
+    if (x->v->frames->by == BY_MAPPING) x->lines.n = 0; /* one binary, however much was inlined */
+    if (x->lines.n > 1) return put_many(x, l, i, e);
+    const line *only = x->lines.n ? &x->m->dict.lines.v[x->lines.v[0]] : NULL;
+    bool inlined = only && !x->o->no_inlines && x->lines.v[0] + 1 != l->lines.at + l->lines.n;
+    return frame_of(x, l, only, inlined, &x->place[i], e);
+}
+
+static bool make_room(places *x, size_t n, err *e)
+{
+    size_t n_strings = x->m->dict.strings.n + 1;
+    x->cap = n + 1;
+    x->place = arena_new(x->a, uint32_t, x->cap);
+    x->verdict = arena_new(x->a, uint8_t, x->cap);
+    x->text_of = arena_new(x->a, uint32_t, n_strings);
+    x->file_of = arena_new(x->a, uint32_t, n_strings);
+    return (x->place && x->verdict && x->text_of && x->file_of) || query_no_memory(e);
+}
+
+bool places_init(places *x, view *v, const model *m, const profile *p, const select_opts *o, err *e)
+{
+    *x = (places){.v = v, .m = m, .o = o, .a = v->a, .most = 1};
+    if (!compile(x, o->focus, "focus", &x->focus, &x->m_focus, e) ||
+        !compile(x, o->ignore, "ignore", &x->ignore, &x->m_ignore, e) ||
+        !compile(x, o->hide, "hide", &x->hide, &x->m_hide, e) ||
+        !compile(x, o->show, "show", &x->show, &x->m_show, e) ||
+        !compile(x, o->show_from, "show-from", &x->show_from, &x->m_from, e) ||
+        !compile_own(x, p, e) || !make_room(x, m->dict.locations.n, e))
+        return false;
+    x->cuts = x->focus || x->ignore || x->hide || x->show || x->show_from || x->drop;
+    x->n = m->dict.locations.n;
+    if (!v->many.n && !vec_push(v->a, &v->many)) return query_no_memory(e);
+    for (uint32_t i = 0; i < m->dict.locations.n; i++)
+        if (!put_location(x, i, e)) return false;
+    return true;
+}
+
+/* ---- tags as frames ---- */
+
+static bool tag_matches(pattern *p, str value, str key, bool *yes, err *e)
+{
+    *yes = false;
+    if (!p) return true;
+    if (!pattern_match(p, value, yes, e)) return false;
+    return *yes || pattern_match(p, key, yes, e);
+}
+
+static bool judge_tag(places *x, str value, str key, uint8_t *verdict, err *e)
+{
+    bool ignored, focused, hidden, shown, from;
+    if (!tag_matches(x->ignore, value, key, &ignored, e) ||
+        !tag_matches(x->focus, value, key, &focused, e) ||
+        !tag_matches(x->hide, value, key, &hidden, e) ||
+        !tag_matches(x->show, value, key, &shown, e) ||
+        !tag_matches(x->show_from, value, key, &from, e))
+        return false;
+    if (ignored) *verdict |= PLACE_IGNORE, x->matched |= 1 << MATCHED_IGNORE;
+    if (!ignored && (focused || !x->focus)) *verdict |= PLACE_FOCUS;
+    if (focused) x->matched |= 1 << MATCHED_FOCUS;
+    if (hidden) x->matched |= 1 << MATCHED_HIDE;
+    if (shown) x->matched |= 1 << MATCHED_SHOW;
+    if (from) x->matched |= 1 << MATCHED_FROM;
+    if (hidden || (x->show && !shown)) *verdict |= PLACE_HIDDEN;
+    if (from) *verdict |= PLACE_FROM;
+    return true;
+}
+
+static bool grow(places *x, err *e)
+{
+    if (x->n < x->cap) return true;
+    size_t cap = x->cap * 2;
+    if (cap > UINT32_MAX / 2) return query_no_memory(e);
+    uint32_t *place = arena_grow(x->a, x->place, x->cap * sizeof *place, cap * sizeof *place);
+    if (!place) return query_no_memory(e);
+    x->place = place;
+    uint8_t *verdict = arena_grow(x->a, x->verdict, x->cap, cap);
+    if (!verdict) return query_no_memory(e);
+    x->verdict = verdict;
+    x->cap = cap;
+    return true;
+}
+
+bool places_add_tag(places *x, str value, str key, uint32_t *out, err *e)
+{
+    if (!grow(x, e)) return false;
+    uint8_t verdict = 0;
+    frame_parts p = {.flags = FRAME_CALLED | FRAME_TAG};
+    if (!judge_tag(x, value, key, &verdict, e)) return false;
+    if (!frame_table_text(x->v->frames, value, &p.name, e) ||
+        !frame_table_text(x->v->frames, key, &p.file, e))
+        return false;
+    *out = (uint32_t)x->n++;
+    x->verdict[*out] = verdict;
+    x->place[*out] = PLACE_MANY;
+    if (verdict & PLACE_HIDDEN) x->hides = true;
+    return (verdict & PLACE_HIDDEN) || frame_table_add(x->v->frames, &p, &x->place[*out], e);
+}
+
+/* ---- stacks ---- */
+
+/* drop_frames: from the first user frame on, what was called by a dropped one goes. */
+static void cut_pruned(const places *x, const uint32_t *stack, uint32_t *at, uint32_t *n)
+{
+    bool user = false;
+    for (uint32_t i = *n; i-- > 0;) {
+        uint8_t verdict = x->verdict[stack[*at + i]];
+        bool drops = verdict & (PLACE_PRUNE | PLACE_PRUNE_BENEATH);
+        user |= !drops;
+        if (!drops || !user) continue;
+        uint32_t gone = verdict & PLACE_PRUNE ? i + 1 : i;
+        *at += gone;
+        *n -= gone;
+        return;
+    }
+}
+
+bool places_cut(const places *x, const uint32_t *stack, uint32_t *at, uint32_t *n)
+{
+    if (!x->cuts) return true;
+    if (x->drop) cut_pruned(x, stack, at, n);
+    uint8_t all = 0;
+    uint32_t shown = 0, from = 0; /* from: places up to the outermost that show_from matches */
+    for (uint32_t i = 0; i < *n; i++) {
+        uint8_t verdict = x->verdict[stack[*at + i]];
+        all |= verdict;
+        shown += !(verdict & PLACE_HIDDEN);
+        if ((verdict & PLACE_FROM) && !(verdict & PLACE_HIDDEN)) from = i + 1;
+    }
+    if (all & PLACE_IGNORE) return false;
+    if (x->focus && !(all & PLACE_FOCUS)) return false;
+    if (!shown && *n) return false;
+    if (x->show_from && !from) return false;
+    if (x->show_from) *n = from;
+    return true;
+}
+
+void places_free(places *x)
+{
+    pattern *const all[] = {x->focus, x->ignore, x->hide, x->show, x->show_from, x->drop, x->keep};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) pattern_free(all[i]);
+}

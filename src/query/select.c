@@ -1,0 +1,403 @@
+#include "query/select.h"
+
+#include "query/internal.h"
+
+#include "base/ban.h"
+
+enum { ROOMY = 64 * 1024 }; /* frames of a row for which a bound is good enough */
+#define VIEW_MAX_FRAMES                                                                            \
+    (UINT64_C(1) << 31) /* of all rows: inlined calls times stacks may explode */
+
+/* Sum of the observations in the window; false: none is. */
+static bool in_window(const sample *s, const select_opts *o, int64_t *value, bool *saturated)
+{
+    bool any_in = false, paired = s->n_values == s->n_times;
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < s->n_times; i++) {
+        if (s->times[i] < o->start || (o->end && s->times[i] >= o->end)) continue;
+        any_in = true;
+        if (paired) sum = add_clamped(sum, s->values[i], saturated);
+        if (!s->n_values) sum = add_clamped(sum, 1, saturated);
+    }
+    *value = paired || !s->n_values ? sum : sample_total(s, saturated);
+    return any_in;
+}
+
+static int64_t weighted(int64_t v, double weight, bool *saturated)
+{
+    double x = (double)v * weight;
+    if (x >= 9.2e18 || x <= -9.2e18) return *saturated = true, x < 0 ? INT64_MIN : INT64_MAX;
+    return (int64_t)(x < 0 ? x - 0.5 : x + 0.5);
+}
+
+/* ---- rows ---- */
+
+typedef struct tag_place {
+    str value;
+    uint32_t key, place;
+} tag_place;
+
+typedef struct tag_row {
+    uint32_t stack, tags;
+} tag_row;
+
+typedef struct rows {
+    view *v;
+    const model *m;
+    const profile *p;
+    const select_opts *o;
+    double weight;
+    sieve sieve;
+    places places;
+    uint32_t *row_of; /* by stack: row + 1 */
+    /* tags as frames */
+    tag_texts texts;
+    str keys[32]; /* leaves first, then roots, both from the inside out */
+    size_t n_leaves, n_keys;
+    hash_index by_tag, by_row;
+    VEC(tag_place) tags;
+    VEC(uint32_t) pool;  /* places of rows that have tags */
+    VEC(tag_row) keyed;  /* by row: what it was made of */
+    VEC(uint32_t) lists; /* n_keys places each */
+    hash_index by_list;
+} rows;
+
+static view_row *new_row(rows *x, uint32_t i, err *e)
+{
+    view_row *r = vec_push(x->v->a, &x->v->rows);
+    if (!r || x->v->rows.n > UINT32_MAX) {
+        query_no_memory(e);
+        return NULL;
+    }
+    r->sample = i;
+    return r;
+}
+
+/* Index 0 may be used where the table itself is missing: it means "none". */
+static span stack_of(const dict *d, uint32_t stack)
+{
+    return stack < dict_n_stacks(d) ? dict_stack(d, stack) : (span){0};
+}
+
+static view_row *row_of_stack(rows *x, const sample *s, uint32_t i, err *e)
+{
+    uint32_t *slot = &x->row_of[s->stack];
+    if (*slot && !x->o->by_sample) return &x->v->rows.v[*slot - 1];
+    view_row *r = new_row(x, i, e);
+    if (!r) return NULL;
+    span st = stack_of(&x->m->dict, s->stack);
+    r->at = st.at;
+    r->n = st.n;
+    *slot = (uint32_t)x->v->rows.n;
+    return r;
+}
+
+/* ---- rows with tags ---- */
+
+static bool split_keys(str text, str *keys, size_t room, size_t *n, err *e)
+{
+    size_t begin = *n;
+    for (size_t at = 0; at < text.n;) {
+        const char *comma = memchr(text.p + at, ',', text.n - at);
+        size_t len = comma ? (size_t)(comma - text.p) - at : text.n - at;
+        if (len && *n == room) return err_set(e, ERR_USAGE, "more than %zu keys of tags", room);
+        if (len) keys[(*n)++] = (str){text.p + at, len};
+        at += len + 1;
+    }
+    for (size_t i = begin, k = *n; i + 1 < k; i++) { /* from the inside out */
+        str t = keys[i];
+        keys[i] = keys[--k];
+        keys[k] = t;
+    }
+    return true;
+}
+
+static bool place_of_tag(rows *x, str value, uint32_t key, uint32_t *out, err *e)
+{
+    uint64_t h = hash_bytes(value.p, value.n, key + 1);
+    if (!hash_index_room(&x->by_tag, x->v->a)) return query_no_memory(e);
+    uint32_t k = hash_first(&x->by_tag, h), at;
+    for (; hash_next(&x->by_tag, &k, h, &at); k++)
+        if (x->tags.v[at].key == key && str_eq(x->tags.v[at].value, value))
+            return *out = x->tags.v[at].place, true;
+    tag_place *t = vec_push(x->v->a, &x->tags);
+    if (!t) return query_no_memory(e);
+    if (!places_add_tag(&x->places, value, x->keys[key], out, e)) return false;
+    t->value = value;
+    t->key = key;
+    t->place = *out;
+    hash_put(&x->by_tag, k, h, (uint32_t)(x->tags.n - 1));
+    return true;
+}
+
+/* The list of the sample's tags, interned. */
+static bool list_of(rows *x, const sample *s, uint32_t *out, err *e)
+{
+    uint32_t list[ARRAY_LEN(x->keys)];
+    size_t bytes = x->n_keys * sizeof *list;
+    for (uint32_t k = 0; k < x->n_keys; k++) {
+        str value;
+        if (!tag_text(&x->texts, s, x->keys[k], &value, e)) return false;
+        if (!place_of_tag(x, value, k, &list[k], e)) return false;
+    }
+    uint64_t h = hash_bytes(list, bytes, 0);
+    if (!hash_index_room(&x->by_list, x->v->a)) return query_no_memory(e);
+    uint32_t k = hash_first(&x->by_list, h), at;
+    for (; hash_next(&x->by_list, &k, h, &at); k++)
+        if (!memcmp(&x->lists.v[at * x->n_keys], list, bytes)) return *out = at, true;
+    if (!vec_reserve(x->v->a, &x->lists, x->n_keys)) return query_no_memory(e);
+    *out = (uint32_t)(x->lists.n / x->n_keys);
+    memcpy(x->lists.v + x->lists.n, list, bytes);
+    x->lists.n += x->n_keys;
+    hash_put(&x->by_list, k, h, *out);
+    return true;
+}
+
+/* [leaf tags | locations | root tags] */
+static bool put_places(rows *x, view_row *r, uint32_t stack, uint32_t tags, err *e)
+{
+    span st = stack_of(&x->m->dict, stack);
+    size_t n = st.n + x->n_keys;
+    const uint32_t *list = &x->lists.v[tags * x->n_keys];
+    if (x->pool.n + n > UINT32_MAX || !vec_reserve(x->v->a, &x->pool, n)) return query_no_memory(e);
+    uint32_t *to = x->pool.v + x->pool.n;
+    memcpy(to, list, x->n_leaves * sizeof *to);
+    if (st.n) memcpy(to + x->n_leaves, x->m->dict.frames.v + st.at, st.n * sizeof *to);
+    memcpy(to + x->n_leaves + st.n, list + x->n_leaves, (x->n_keys - x->n_leaves) * sizeof *to);
+    r->at = (uint32_t)x->pool.n;
+    r->n = (uint32_t)n;
+    x->pool.n += n;
+    return true;
+}
+
+static view_row *row_of_tags(rows *x, const sample *s, uint32_t i, size_t first, err *e)
+{
+    uint32_t tags = 0, at, k = 0;
+    if (!list_of(x, s, &tags, e)) return NULL;
+    uint64_t h = hash_mix(s->stack, tags);
+    if (!hash_index_room(&x->by_row, x->v->a)) return query_no_memory(e), NULL;
+    if (!x->o->by_sample)
+        for (k = hash_first(&x->by_row, h); hash_next(&x->by_row, &k, h, &at); k++)
+            if (x->keyed.v[at].stack == s->stack && x->keyed.v[at].tags == tags)
+                return &x->v->rows.v[first + at];
+    view_row *r = new_row(x, i, e);
+    tag_row *key = r ? vec_push(x->v->a, &x->keyed) : NULL;
+    if (!key || !put_places(x, r, s->stack, tags, e)) return query_no_memory(e), NULL;
+    key->stack = s->stack;
+    key->tags = tags;
+    if (!x->o->by_sample) hash_put(&x->by_row, k, h, (uint32_t)(x->keyed.n - 1));
+    return r;
+}
+
+/* ---- all samples ---- */
+
+static bool take_samples(rows *x, size_t first, err *e)
+{
+    view *v = x->v;
+    const select_opts *o = x->o;
+    bool window = o->start || o->end;
+    for (size_t i = 0; i < x->p->n_samples; i++) {
+        sample s = sample_at(x->m, x->p, i);
+        int64_t value = LIKELY(s.n_values == 1) ? s.values[0] : sample_total(&s, &v->saturated);
+        if (UNLIKELY(x->weight != 1)) value = weighted(value, x->weight, &v->saturated);
+        v->total = add_clamped(v->total, abs_clamped(value), &v->saturated);
+        bool yes = true;
+        if (!x->sieve.plain && !sieve_passes(&x->sieve, &s, &yes, e)) return false;
+        if (yes && window) {
+            yes = in_window(&s, o, &value, &v->saturated);
+            if (x->weight != 1) value = weighted(value, x->weight, &v->saturated);
+        }
+        if (!yes) continue;
+        view_row *r = x->n_keys ? row_of_tags(x, &s, (uint32_t)i, first, e)
+                                : row_of_stack(x, &s, (uint32_t)i, e);
+        if (!r) return false;
+        r->value = add_clamped(r->value, value, &v->saturated);
+        v->n_selected++;
+    }
+    v->n_samples += x->p->n_samples;
+    return true;
+}
+
+/* Takes frames and stacks away; what is left moves together. */
+static void cut_rows(rows *x, size_t first)
+{
+    view *v = x->v;
+    const uint32_t *stacks = x->n_keys ? x->pool.v : x->m->dict.frames.v;
+    size_t n = first;
+    for (size_t i = first; i < v->rows.n; i++) {
+        view_row r = v->rows.v[i];
+        if (!places_cut(&x->places, stacks, &r.at, &r.n)) continue;
+        v->sum = add_clamped(v->sum, r.value, &v->saturated);
+        v->rows.v[n++] = r;
+    }
+    v->rows.n = n;
+}
+
+/* Room for the frames of the deepest row; rows that would be absurdly many frames are refused. */
+static bool measure_rows(const rows *x, const view_part *part, err *e)
+{
+    view *v = x->v;
+    uint64_t deepest = 0, all = 0;
+    for (size_t i = 0; i < part->n_rows; i++) {
+        uint32_t n = v->rows.v[part->first_row + i].n;
+        if (n > deepest) deepest = n;
+        all += n;
+    }
+    if (deepest * x->places.most > ROOMY || all * x->places.most > VIEW_MAX_FRAMES) {
+        deepest = all = 0;
+        for (size_t i = 0; i < part->n_rows && all <= VIEW_MAX_FRAMES; i++) {
+            const view_row *r = &v->rows.v[part->first_row + i];
+            uint64_t n = 0;
+            for (uint32_t k = 0; k < r->n; k++) {
+                uint32_t place = part->place[part->stacks[r->at + k]];
+                n += place & PLACE_MANY ? v->many.v[place & ~PLACE_MANY] : 1;
+            }
+            if (n > deepest) deepest = n;
+            all += n;
+        }
+    } else {
+        deepest *= x->places.most;
+    }
+    if (all > VIEW_MAX_FRAMES)
+        return err_set(e, ERR_LIMIT, "the stacks have more than %u frames in all",
+                       (unsigned)VIEW_MAX_FRAMES);
+    if (deepest > v->max_depth) v->max_depth = (uint32_t)deepest;
+    return true;
+}
+
+/* ---- views ---- */
+
+void view_init(view *v, frame_table *f, arena *a) { *v = (view){.a = a, .frames = f}; }
+
+static void tell_unmatched(rows *x)
+{
+    const select_opts *o = x->o;
+    const struct {
+        bool given, hit;
+        const char *name;
+    } all[] = {
+        {o->focus.n, x->places.matched & 1 << MATCHED_FOCUS, "focus"},
+        {o->ignore.n, x->places.matched & 1 << MATCHED_IGNORE, "ignore"},
+        {o->hide.n, x->places.matched & 1 << MATCHED_HIDE, "hide"},
+        {o->show.n, x->places.matched & 1 << MATCHED_SHOW, "show"},
+        {o->show_from.n, x->places.matched & 1 << MATCHED_FROM, "show-from"},
+        {o->tagfocus.n, x->sieve.focus_hit, "tagfocus"},
+        {o->tagignore.n, x->sieve.ignore_hit, "tagignore"},
+    };
+    char *out = x->v->unmatched;
+    size_t n = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        if (all[i].given && !all[i].hit)
+            n += (size_t)snprintf(out + n, sizeof x->v->unmatched - n, "%s%s", n ? ", " : "",
+                                  all[i].name);
+}
+
+/* What is the same for all profiles of a model. */
+static bool begin_model(rows *x, err *e)
+{
+    arena *a = x->v->a;
+    x->row_of = arena_new(a, uint32_t, dict_n_stacks(&x->m->dict) + 1);
+    if (!x->row_of) return query_no_memory(e);
+    if (!split_keys(x->o->tagleaf, x->keys, ARRAY_LEN(x->keys), &x->n_keys, e)) return false;
+    x->n_leaves = x->n_keys;
+    if (!split_keys(x->o->tagroot, x->keys, ARRAY_LEN(x->keys), &x->n_keys, e)) return false;
+    if (x->n_keys && !tag_texts_init(&x->texts, x->m, a, e)) return false;
+    return sieve_init(&x->sieve, x->m, x->o, a, e);
+}
+
+/* Locations are judged once for all profiles with the same drop_frames, which is nearly always all. */
+static bool begin_profile(rows *x, err *e)
+{
+    x->keyed.n = x->keyed.cap = 0;
+    x->keyed.v = NULL;
+    x->pool.n = x->pool.cap = 0;
+    x->pool.v = NULL;
+    x->by_row = (hash_index){0};
+    if (x->places.m && places_same(&x->places, x->p)) return true;
+    places_free(&x->places);
+    x->by_tag = x->by_list = (hash_index){0};
+    x->tags.n = x->lists.n = 0;
+    return places_init(&x->places, x->v, x->m, x->p, x->o, e);
+}
+
+static bool add_rows(rows *x, err *e)
+{
+    view *v = x->v;
+    if (!begin_profile(x, e)) return false;
+    size_t first = v->rows.n;
+    if (!vec_reserve(v->a, &v->rows, x->o->by_sample ? x->p->n_samples : 1))
+        return query_no_memory(e);
+    if (!take_samples(x, first, e)) return false;
+    for (size_t i = 0; i < x->p->n_samples; i++) x->row_of[x->p->stack[i]] = 0;
+    cut_rows(x, first);
+    view_part *part = vec_push(v->a, &v->parts);
+    if (!part) return query_no_memory(e);
+    *part = (view_part){.m = x->m,
+                        .p = x->p,
+                        .first_row = first,
+                        .n_rows = v->rows.n - first,
+                        .stacks = x->n_keys ? x->pool.v : x->m->dict.frames.v,
+                        .place = x->places.place,
+                        .n_places = x->places.n,
+                        .start = x->o->start,
+                        .end = x->o->end,
+                        .weight = x->weight};
+    return measure_rows(x, part, e);
+}
+
+/* Tags that came later may have moved the table that earlier parts point to. */
+static void renew_places(rows *x, size_t first_part, const uint32_t *old)
+{
+    for (size_t i = first_part; i < x->v->parts.n; i++)
+        if (x->v->parts.v[i].place == old) x->v->parts.v[i].place = x->places.place;
+}
+
+static bool add_profile(rows *x, err *e)
+{
+    view *v = x->v;
+    const dict *d = &x->m->dict;
+    str type = dict_str(d, x->p->sample_type.type), unit = dict_str(d, x->p->sample_type.unit);
+    if (!v->parts.n) {
+        v->type = type;
+        v->unit = unit;
+    } else if (!str_eq(v->unit, unit)) {
+        return err_set(e, ERR_MISMATCH, "%.*s in %.*s cannot be added to %.*s in %.*s",
+                       STR_ARG(type), STR_ARG(unit), STR_ARG(v->type), STR_ARG(v->unit));
+    }
+    return add_rows(x, e);
+}
+
+bool view_add(view *v, const model *m, const select_opts *o, double weight, err *e)
+{
+    u32s chosen;
+    if (!select_profiles(m, o, v->a, &chosen, e)) return false;
+    rows x = {.v = v, .m = m, .o = o, .weight = weight};
+    size_t first_part = v->parts.n;
+    bool ok = begin_model(&x, e);
+    for (size_t i = 0; ok && i < chosen.n; i++) {
+        const uint32_t *old = x.places.place;
+        x.p = &m->profiles.v[chosen.v[i]];
+        ok = add_profile(&x, e);
+        if (x.places.place != old) renew_places(&x, first_part, old);
+    }
+    if (ok) tell_unmatched(&x);
+    sieve_free(&x.sieve);
+    places_free(&x.places);
+    return ok;
+}
+
+bool view_of(const model *m, const select_opts *o, granularity by, arena *a, frame_table *f,
+             view *out, err *e)
+{
+    if (!frame_table_init(f, by, a, e)) return false;
+    view_init(out, f, a);
+    return view_add(out, m, o, 1, e);
+}
+
+uint32_t *view_scratch(const view *v, err *e)
+{
+    uint32_t *p = arena_alloc(v->a, ((size_t)v->max_depth + 1) * sizeof *p);
+    if (!p) query_no_memory(e);
+    return p;
+}

@@ -1,0 +1,97 @@
+/* query/timeline.h - answers about time: series, heat map, flame chart, lanes, spans.  Pure.
+ *
+ * All of them look at observations: a timestamp with its value (a timestamp without a value counts 1).
+ * The view must have been made with by_sample.  A profile without timestamps has none: n_timed is 0, and
+ * whoever draws leaves the picture out. */
+#pragma once
+#include "query/select.h"
+
+typedef struct time_range {
+    uint64_t start,
+        end;          /* Unix ns, [start, end) around all observations; 0, 0 when there are none */
+    uint64_t n_timed; /* observations with a timestamp */
+    uint64_t n_untimed; /* samples of the view without */
+} time_range;
+
+time_range view_time_range(const view *v);
+
+/* ---- series: the sum in each step of time ---- */
+typedef struct series {
+    uint64_t start, step; /* ns; bucket i is [start + i * step, + step) */
+    size_t n;
+    int64_t *sum;
+    uint64_t *count;    /* observations */
+    bool from_profiles; /* no timestamps: a bucket for each profile that has a time */
+} series;
+
+enum { SERIES_MAX = 1 << 20 };
+/* step 0: chosen so that there are at most `want` buckets (0: 60).  ERR_USAGE when the step would make
+ * more than SERIES_MAX. */
+NODISCARD bool series_of(const view *v, uint64_t step, size_t want, arena *a, series *out, err *e);
+
+/* ---- heat map: columns are seconds, rows parts of a second (FlameScope) ---- */
+typedef struct heat {
+    uint64_t start; /* of column 0, a whole second */
+    uint32_t columns, rows;
+    uint64_t row_ns; /* 1e9 / rows */
+    int64_t *sum;    /* [column * rows + row] */
+    int64_t max;
+} heat;
+
+enum { HEAT_MAX_COLUMNS = 24 * 3600 };
+NODISCARD bool heat_of(const view *v, uint32_t rows, arena *a, heat *out, err *e); /* rows 0: 50 */
+
+/* ---- lanes: one per thread, observations in order of time ---- */
+typedef struct lane {
+    str name;          /* of the thread; "" when not known */
+    int64_t thread_id; /* -1: not known */
+    int64_t process_id;
+    size_t first, n; /* in lanes.events */
+    int64_t sum;
+} lane;
+
+typedef struct lane_event {
+    uint64_t time, duration; /* duration 0: a moment */
+    int64_t value;
+    uint32_t part, row; /* view.parts, view.rows */
+    uint32_t state;     /* lanes.states; 0: not known */
+} lane_event;
+
+typedef struct lanes {
+    VEC(lane) v; /* by thread name, then id */
+    VEC(lane_event) events;
+    VEC(str) states; /* [0] is "" */
+    bool intervals;  /* the events are intervals (kiln.event.interval, off-CPU), else moments */
+} lanes;
+
+NODISCARD bool lanes_of(const view *v, arena *a, lanes *out, err *e);
+
+/* ---- flame chart: time on x, a box for each frame while it stays on the stack ---- */
+typedef struct chart_box {
+    uint64_t start, end; /* ns */
+    uint32_t frame, depth, lane;
+    int64_t value; /* sum of the observations inside */
+} chart_box;
+
+typedef struct chart {
+    VEC(chart_box) v; /* by lane, then start, then depth */
+    uint32_t max_depth;
+} chart;
+
+/* Neighbouring observations that share frames from the root share their boxes.  A moment lasts until the
+ * next one of its lane, at most `gap` ns (0: twice the median distance). */
+NODISCARD bool chart_of(const view *v, const lanes *l, uint64_t gap, arena *a, chart *out, err *e);
+
+/* ---- totals by span ---- */
+typedef struct span_total {
+    link_ids link; /* all zero: samples without a link */
+    int64_t sum;
+    uint64_t n_samples;
+    uint64_t first, last; /* time of its observations; 0 when there are none */
+} span_total;
+
+typedef struct span_totals {
+    VEC(span_total) v; /* largest sum first */
+} span_totals;
+
+NODISCARD bool spans_of(const view *v, arena *a, span_totals *out, err *e);

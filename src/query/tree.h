@@ -1,0 +1,34 @@
+/* query/tree.h - the prefix tree over the stacks of a view: flame graphs, call trees, reports.  Pure.
+ *
+ * Columns by node; node 0 is the root, which holds everything.  A parent comes before its children, so a
+ * loop from the end adds sums up and a loop from the beginning sees parents first.  Nothing is left out
+ * and there is no "other": total[0] is the sum of the view, and
+ *     total[i] = self[i] + the totals of its children. */
+#pragma once
+#include "query/select.h"
+
+typedef struct tree {
+    const frame_table *frames;
+    size_t n;               /* nodes; at least 1 */
+    uint32_t *parent;       /* [0] is 0 */
+    uint32_t *frame;        /* [0] is NO_FRAME */
+    uint32_t *first_child;  /* 0: none */
+    uint32_t *next_sibling; /* 0: none */
+    int64_t *self, *total;
+    uint32_t max_depth; /* of a node; the root has 0 */
+} tree;
+
+typedef enum tree_order {
+    TREE_AS_MET,   /* children in the order of the rows */
+    TREE_BY_TOTAL, /* largest first; equals by label */
+    TREE_BY_LABEL,
+} tree_order;
+
+typedef struct tree_opts {
+    bool inverted;      /* leaves at the root: who called them */
+    uint32_t max_depth; /* deeper frames count for the one above; 0: no limit */
+    tree_order order;
+} tree_opts;
+
+/* Linear in the frames of the rows, and n log n for the order.  `o` may be NULL.  ERR_LIMIT. */
+NODISCARD bool tree_of(const view *v, const tree_opts *o, arena *a, tree *out, err *e);
