@@ -15,7 +15,7 @@ typedef struct merge_opts {
     bool canonical; /* order for compression: stacks sorted from the root, samples by stack,
                           strings, locations and functions by first use */
     bool copy_strings; /* the result does not point into the inputs */
-    ledger *ledger;    /* saturated sums, joined shapes; may be NULL */
+    ledger *ledger;    /* saturated sums, joined shapes, ids of joined profiles; may be NULL */
 } merge_opts;
 
 /* Merges n checked models.  ERR_LIMIT at the arena's budget. */

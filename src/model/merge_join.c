@@ -197,6 +197,19 @@ static void widen(profile *q, const profile *p)
     q->duration_nano = (end > other ? end : other) - q->time_unix_nano;
 }
 
+/* What was joined is no longer the profile of any of these ids. */
+static void lose_ids(merger *x, const target *t, const source *sources)
+{
+    char hex[33];
+    for (uint32_t k = t->next; k; k = sources[k - 1].next) {
+        const uint8_t *id = sources[k - 1].p->profile_id;
+        if (id_is_zero(id, 16)) continue;
+        hex_encode(id, 16, hex);
+        ledger_add(x->o.ledger, STAGE_MERGE, LOSS_PROFILE_ID, NULL, "profiles[].profile_id",
+                   str_of(hex));
+    }
+}
+
 static bool join_profile(merger *x, const target *t, const source *sources)
 {
     groups g = {0};
@@ -205,11 +218,14 @@ static bool join_profile(merger *x, const target *t, const source *sources)
     merge_profile_head(x, t->first_of, t->first);
     if (x->b.failed) return false;
     profile *q = &x->b.m.profiles.v[x->b.m.profiles.n - 1];
+    if (sources[t->next - 1].next) {
+        memset(q->profile_id, 0, sizeof q->profile_id);
+        lose_ids(x, t, sources);
+    }
     for (uint32_t k = t->next; k; k = sources[k - 1].next) {
         const source *s = &sources[k - 1];
         if (s->p != t->first) {
             widen(q, s->p);
-            memset(q->profile_id, 0, sizeof q->profile_id); /* no longer the profile of that id */
             q->dropped_attributes_count += s->p->dropped_attributes_count;
         }
         for (size_t i = 0; i < s->p->n_samples; i++)

@@ -306,7 +306,15 @@ static void joined_head_covers_all(void **state)
     err e = {0};
     for (int order = 0; order < 2; order++) {
         const model *in[] = {order ? &y : &x, order ? &x : &y};
-        assert_ok(model_merge(in, 2, &(merge_opts){.join = true}, &a, &z, &e), &e);
+        ledger l = {0};
+        assert_ok(model_merge(in, 2, &(merge_opts){.join = true, .ledger = &l}, &a, &z, &e), &e);
+        assert_u64(l.n, 1);
+        assert_int_equal(l.v[0].concept, LOSS_PROFILE_ID);
+        assert_int_equal(l.v[0].stage, STAGE_MERGE);
+        assert_u64(l.v[0].count, 2);
+        assert_string_equal(l.v[0].value, order ? "02000000000000000000000000000000"
+                                                : "01000000000000000000000000000000");
+        assert_null(l.v[0].carried_as);
         assert_u64(z.profiles.n, 1);
         assert_u64(z.profiles.v[0].time_unix_nano, 900);
         assert_u64(z.profiles.v[0].duration_nano, 200);
