@@ -62,6 +62,7 @@ static bool is_copy_of_lines(const conversion *v)
 {
     const document *d = &v->in[0].doc;
     bool lines = str_ends(str_of(v->out_path), STR(".jsonl")) && v->to == &format_otlp_json;
+    for (size_t i = 0; i < d->parts.n; i++) lines &= d->parts.v[i].format == &format_otlp_json;
     return lines && v->n_in == 1 && d->framing == FRAMING_JSON && !asks_for_change(v);
 }
 

@@ -93,10 +93,12 @@ static bool unknown(err *e)
                    "no format that kiln knows (`kiln formats` lists them, --from forces one)");
 }
 
-/* A payload is JSON or protobuf; which of the two shows in its first byte, also inside frames. */
-static const format *payload_format(const read_opts *o, const payload *p)
+/* A payload is what its bytes say, inside frames and between JSON lines as well.  One that nobody
+ * knows is taken for OTLP, which says what is wrong with it and where. */
+static const format *payload_format(const payload *p)
 {
-    if (o->from) return o->from;
+    const format *f = format_detect(p->bytes);
+    if (f) return f;
     return p->kind == PAYLOAD_JSON ? &format_otlp_json : &format_otlp;
 }
 
@@ -107,18 +109,20 @@ layout format_force(const read_opts *o, payload *p)
     return o->from->layout;
 }
 
-static bool read_part(const payload *p, bool several, const read_opts *o, arena *a, part *out,
-                      err *e)
+/* `f` NULL: look at the payload. */
+static bool read_part(const format *f, const payload *p, bool several, const read_opts *o, arena *a,
+                      part *out, err *e)
 {
-    *out = (part){.format = payload_format(o, p), .payload = *p};
-    const format *f = out->format;
+    if (!f) f = payload_format(p);
+    *out = (part){.format = f, .payload = *p};
     if (!f->read) return err_set(e, ERR_UNSUPPORTED, "%s cannot be read", f->name);
     if (f->read(f, p->bytes, o, a, &out->model, &out->verdict, e)) return true;
     if (e && e->offset != NO_OFFSET && !p->packed) e->offset += p->offset;
     return several ? err_in(e, "payload[%" PRIu64 "]", p->index) : false;
 }
 
-static bool read_payloads(const read_opts *o, arena *a, document *out, err *e)
+/* `whole` is what the input is if nothing has to be split. */
+static bool read_payloads(const format *whole, const read_opts *o, arena *a, document *out, err *e)
 {
     frames f = frames_of(out->bytes, o->max_payload, a);
     payload p;
@@ -127,7 +131,8 @@ static bool read_payloads(const read_opts *o, arena *a, document *out, err *e)
         if (!one)
             return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", a->budget);
         bool several = f.framing == FRAMING_LENGTHS || p.index || frames_more(&f);
-        if (!read_part(&p, several, o, a, one, e)) return false;
+        bool bare = f.framing == FRAMING_NONE;
+        if (!read_part(bare ? whole : o->from, &p, several, o, a, one, e)) return false;
     }
     out->framing = f.framing;
     return frames_ok(&f);
@@ -137,9 +142,14 @@ static bool read_single(const format *f, const read_opts *o, arena *a, document 
 {
     part *one = vec_push(a, &out->parts);
     if (!one) return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", a->budget);
-    read_opts forced = *o;
-    forced.from = f;
-    return read_part(&(payload){.bytes = out->bytes}, false, &forced, a, one, e);
+    return read_part(f, &(payload){.bytes = out->bytes}, false, o, a, one, e);
+}
+
+/* Any protobuf may come in the Collector's frames; --from then says what is in them. */
+static bool comes_in_payloads(const format *f, str bytes)
+{
+    if (f->payloads || f->text) return f->payloads;
+    return framing_detect(bytes, true) == FRAMING_LENGTHS && !(f->detect && f->detect(bytes));
 }
 
 static bool join(document *d, arena *a, ledger *l, err *e)
@@ -167,7 +177,8 @@ bool format_read(str in, const read_opts *o, arena *a, document *out, err *e)
     memcpy(out->layers, u.layers, sizeof u.layers);
     const format *f = o->from ? o->from : format_detect(u.bytes);
     if (!f) return unknown(e);
-    bool ok = f->payloads ? read_payloads(o, a, out, e) : read_single(f, o, a, out, e);
+    bool ok = comes_in_payloads(f, u.bytes) ? read_payloads(f, o, a, out, e)
+                                            : read_single(f, o, a, out, e);
     if (!ok) return false;
     out->format = out->parts.n ? out->parts.v[0].format : f;
     return o->lenient || join(out, a, o->ledger, e);
@@ -203,8 +214,9 @@ bool format_stream_next(format_stream *s, part *out, err *e)
     bool several = s->frames.framing != FRAMING_NONE;
     if (!several && !p.bytes.n) return err_set(e, ERR_MALFORMED, "the input is empty");
     bool bare = s->frames.framing != FRAMING_LENGTHS && p.index == 0;
-    if (bare && !s->o.from && !format_detect(p.bytes)) return unknown(e);
-    return read_part(&p, several, &s->o, s->a, out, e);
+    const format *f = s->o.from ? s->o.from : format_detect(p.bytes);
+    if (bare && !f) return unknown(e);
+    return read_part(f, &p, several, &s->o, s->a, out, e);
 }
 
 void format_stream_close(format_stream *s)

@@ -126,6 +126,68 @@ static void test_every_wrapping(void **state)
     arena_free(&a);
 }
 
+/* Drafts, log records and pprof inside the Collector's frames and beside OTLP: each is what its bytes
+ * say, in memory and as a stream. */
+static void test_payloads_of_any_format(void **state)
+{
+    (void)state;
+    static const format *const of[] = {&format_otlp,   &format_arrays,      &format_otep239,
+                                       &format_events, &format_splunk_logs, &format_pprof,
+                                       &format_otlp};
+    arena a = {0}, b = {0};
+    document one, d;
+    err e = {0};
+    buf framed = {0};
+    assert_true(format_read(example.bytes, NULL, &a, &one, &e));
+    for (size_t i = 0; i < ARRAY_LEN(of); i++) {
+        buf bytes = {0};
+        assert_true(of[i]->write(of[i], &one.model, &(write_opts){0}, &bytes, &e));
+        buf gz = packed(CODEC_GZIP, buf_view(&bytes));
+        put_frame(&framed, i % 2 ? buf_view(&gz) : buf_view(&bytes));
+        buf_free(&bytes), buf_free(&gz);
+    }
+    if (!format_read(buf_view(&framed), NULL, &b, &d, &e)) fail_msg("%s: %s", e.path, e.msg);
+    assert_int_equal(d.parts.n, ARRAY_LEN(of));
+    for (size_t i = 0; i < d.parts.n; i++) {
+        /* Dialect B in its container is layout 1.3 of OTLP. */
+        const format *want = of[i] == &format_otep239 ? &format_otlp : of[i];
+        assert_string_equal(d.parts.v[i].format->name, want->name);
+        assert_int_equal(total(&d.parts.v[i].model, 0), total(&one.model, 0));
+    }
+    arena_reset(&b);
+    memory_source m = memory_source_of(buf_view(&framed));
+    format_stream s;
+    assert_true(format_stream_open(&s, &m.s, NULL, &b, &e));
+    size_t n = 0;
+    for (part p; format_stream_next(&s, &p, &e); n++)
+        assert_int_equal(total(&p.model, 0), total(&one.model, 0));
+    assert_int_equal(e.code, ERR_OK);
+    assert_int_equal(n, ARRAY_LEN(of));
+    format_stream_close(&s);
+    arena_free(&a), arena_free(&b);
+    buf_free(&framed);
+}
+
+/* --from says what is in the frames; without it a payload that is nothing has an error with a place. */
+static void test_forced_inside_frames(void **state)
+{
+    (void)state;
+    arena a = {0};
+    document one, d;
+    err e = {0};
+    buf logs = {0}, framed = {0};
+    assert_true(format_read(example.bytes, NULL, &a, &one, &e));
+    assert_true(format_splunk_logs.write(&format_splunk_logs, &one.model, &(write_opts){0}, &logs, &e));
+    put_frame(&framed, buf_view(&logs));
+    put_frame(&framed, buf_view(&logs));
+    read_opts o = {.from = &format_splunk_logs};
+    if (!format_read(buf_view(&framed), &o, &a, &d, &e)) fail_msg("%s: %s", e.path, e.msg);
+    assert_int_equal(d.parts.n, 2);
+    assert_ptr_equal(d.parts.v[1].format, &format_splunk_logs);
+    buf_free(&logs), buf_free(&framed);
+    arena_free(&a);
+}
+
 static void fails(str in, const read_opts *o, err_code code, const char *says)
 {
     arena a = {0};
@@ -220,6 +282,8 @@ int main(void)
         cmocka_unit_test(test_every_wrapping), cmocka_unit_test(test_errors_know_their_place),
         cmocka_unit_test(test_limits),         cmocka_unit_test(test_stream_memory_stays),
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_payloads_of_any_format),
+        cmocka_unit_test(test_forced_inside_frames),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
