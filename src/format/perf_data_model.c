@@ -1,4 +1,5 @@
 /* Rows to a model: one Profile for each event that has samples, and one for off-CPU time. */
+#include "format/observe.h"
 #include "format/perf_data.h"
 
 #include "wire/carried.h"
@@ -8,12 +9,13 @@
 /* ---- time ---- */
 
 typedef struct unix_clock {
-    bool known;
-    uint64_t add; /* modulo 2^64 */
+    bool kept;        /* samples have times */
+    bool since_boot;  /* ... of a clock that nobody can bring to Unix time */
+    uint64_t add;     /* modulo 2^64 */
 } unix_clock;
 
 /* CLOCK_DATA is one moment on both clocks; CLOCK_REALTIME (0) needs no help; otherwise somebody may
- * have told when the recording began. */
+ * have told when the recording began.  If not, times stay as they are. */
 static bool find_clock(const perf_data *d, uint64_t *add)
 {
     const perf_event *v = d->events.v;
@@ -23,16 +25,16 @@ static bool find_clock(const perf_data *d, uint64_t *add)
         *add = d->clock_wall_ns - d->clock_ns;
         return true;
     }
-    *add = d->o->time_anchor - d->first_time;
+    if (d->o->time_anchor) *add = d->o->time_anchor - d->first_time;
     return d->o->time_anchor != 0;
 }
 
 static unix_clock clock_of(const perf_data *d)
 {
     unix_clock c = {0};
-    if (!d->has_times || !find_clock(d, &c.add)) return (unix_clock){0};
-    c.known =
-        d->first_time + c.add <= d->last_time_noted + c.add; /* else it does not fit 64 bits */
+    if (!d->has_times) return c;
+    c.since_boot = !find_clock(d, &c.add);
+    c.kept = d->first_time + c.add <= d->last_time_noted + c.add; /* else it does not fit 64 bits */
     return c;
 }
 
@@ -188,13 +190,13 @@ static void put_row(perf_data *d, const perf_row *row, const unix_clock *clock)
                               .values = &row->value,
                               .n_values = 1,
                               .times = &time,
-                              .n_times = clock->known,
+                              .n_times = clock->kept,
                           });
 }
 
-static void put_profile_attrs(perf_data *d, const perf_event *v)
+static void put_profile_attrs(perf_data *d, const perf_event *v, const unix_clock *clock)
 {
-    uint32_t attrs[3];
+    uint32_t attrs[4];
     size_t n = 0;
     if (v == &d->off_cpu)
         attrs[n++] = builder_attribute_bool(&d->b, STR(KILN_ATTR_EVENT_INTERVAL), true);
@@ -205,6 +207,7 @@ static void put_profile_attrs(perf_data *d, const perf_event *v)
         int64_t lost = v->lost > INT64_MAX ? INT64_MAX : (int64_t)v->lost;
         attrs[n++] = builder_attribute_int(&d->b, STR(KILN_ATTR_SAMPLES_LOST), lost);
     }
+    if (clock->since_boot) n += observe_epoch(&d->b, 0, d->o->ledger, &attrs[n]);
     if (n) builder_profile_attrs(&d->b, attrs, n);
 }
 
@@ -221,12 +224,12 @@ static bool put_profile(perf_data *d, const perf_event *v, const unix_clock *clo
         p->period = (int64_t)v->period;
     }
     if (d->has_times) p->duration_nano = d->last_time_noted - d->first_time + 1;
-    if (clock->known) p->time_unix_nano = d->first_time + clock->add;
+    if (clock->kept) p->time_unix_nano = d->first_time + clock->add;
     if (d->o->keep_original && d->b.m.profiles.n == 1) {
         p->original_payload_format = STR("linux_perf");
         p->original_payload = d->in;
     }
-    put_profile_attrs(d, v);
+    put_profile_attrs(d, v, clock);
     for (size_t i = 0; i < v->rows.n; i++)
         if (v->rows.v[i].value != OPEN_INTERVAL || v != &d->off_cpu)
             put_row(d, &v->rows.v[i], clock);
@@ -324,9 +327,9 @@ static void account(const perf_data *d, const unix_clock *clock, uint64_t n_open
     for (size_t i = 0; i < d->events.n; i++) account_details(d, &d->events.v[i]);
     account_records(d);
     account_features(d);
-    if (d->has_times && !clock->known)
+    if (d->has_times && !clock->kept)
         ledger_add_n(l, STAGE_READ, LOSS_TIMESTAMP, NULL, d->n_samples,
-                     "samples: the clock has no relation to Unix time", (str){0});
+                     "samples: Unix time does not fit 64 bits", (str){0});
     if (n_open)
         ledger_add_n(l, STAGE_READ, LOSS_TIME, NULL, n_open, "off_cpu: no end was recorded",
                      (str){0});

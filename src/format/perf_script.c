@@ -4,6 +4,7 @@
  * ledger.  Equal frame lines are parsed once. */
 #include "format/perf_script.h"
 
+#include "format/observe.h"
 #include "format/perf_data.h"
 #include "wire/carried.h"
 #include "base/ban.h"
@@ -332,6 +333,7 @@ static void put_row(reader *r, const row *x, bool timed, uint64_t add)
 
 static bool put_profile(reader *r, const event *v, const read_opts *o, bool timed, uint64_t add)
 {
+    uint32_t attr;
     profile *p = builder_profile(r->b);
     if (!p) return no_memory(r);
     str type = o->sample_type.n ? o->sample_type : v->name;
@@ -340,6 +342,9 @@ static bool put_profile(reader *r, const event *v, const read_opts *o, bool time
         (value_type){builder_string(r->b, perf_utf8(r->d, type)), builder_string(r->b, unit)};
     if (r->n_times) p->duration_nano = r->last_time - r->first_time + 1;
     if (timed) p->time_unix_nano = r->first_time + add;
+    bool since_boot = timed && !r->unix_time;
+    if (since_boot && observe_epoch(r->b, o->time_anchor, r->l, &attr))
+        builder_profile_attrs(r->b, &attr, 1);
     for (size_t i = 0; i < v->rows.n; i++) put_row(r, &v->rows.v[i], timed, add);
     return !r->b->failed || no_memory(r);
 }
@@ -347,16 +352,19 @@ static bool put_profile(reader *r, const event *v, const read_opts *o, bool time
 static bool put_model(reader *r, const read_opts *o, model *out)
 {
     bool all = r->n_times == r->n_rows;
-    uint64_t add = r->unix_time ? 0 : o->time_anchor - r->first_time, end;
+    bool anchored = !r->unix_time && o->time_anchor;
+    uint64_t add = anchored ? o->time_anchor - r->first_time : 0, end;
     bool fits = !ckd_add(&end, r->first_time + add, r->last_time - r->first_time);
-    bool timed = all && fits && (r->unix_time || o->time_anchor);
+    bool timed = r->n_times && all && fits;
     builder_resource(r->b, NULL);
     builder_scope(r->b, &(scope){.name = STR("perf"), .present = true});
     for (size_t i = 0; i < r->events.n; i++)
         if (!put_profile(r, &r->events.v[i], o, timed, add)) return false;
     if (r->n_times && !timed)
         ledger_add_n(r->l, STAGE_READ, LOSS_TIMESTAMP, NULL, r->n_times,
-                     "samples: the clock has no relation to Unix time", (str){0});
+                     all ? "samples: Unix time does not fit 64 bits"
+                         : "samples: some have no time",
+                     (str){0});
     if (r->n_offsets)
         ledger_add_n(r->l, STAGE_READ, LOSS_EVENT_DETAIL, NULL, r->n_offsets, "offset in a symbol",
                      (str){0});

@@ -184,7 +184,12 @@ static void account_profile(const writer *w, const profile *p, str type)
     lose(w, LOSS_PROFILE_ID, !id_is_zero(p->profile_id, 16), "profiles[].profile_id", (str){0});
     lose(w, LOSS_ORIGINAL_PAYLOAD, p->original_payload.n != 0, "profiles[].original_payload",
          p->original_payload_format);
-    lose(w, LOSS_ATTRIBUTE, p->attrs.n, "profiles[].attributes", (str){0});
+    /* A time before 2001 says by itself that its clock counts from boot. */
+    str epoch = STR(KILN_ATTR_TIME_EPOCH);
+    for (uint32_t i = 0; i < p->attrs.n; i++) {
+        str key = dict_str(d, d->attributes.v[d->attr_refs.v[p->attrs.at + i]].key);
+        lose(w, LOSS_ATTRIBUTE, !str_eq(key, epoch), "profiles[].attributes", key);
+    }
 }
 
 static void account_dict(const writer *w)

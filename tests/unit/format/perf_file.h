@@ -253,6 +253,19 @@ static inline void has_text(const any *v, const char *want)
 static inline uint64_t lost(const ledger *l, loss_concept c)
 {
     for (size_t i = 0; i < l->n; i++)
-        if (l->v[i].concept == c) return l->v[i].count;
+        if (l->v[i].concept == c && !l->v[i].carried_as) return l->v[i].count;
     return 0;
+}
+
+/* Profile i has the times of its file, from an unknown epoch, and the ledger says so. */
+static inline bool from_boot(const model *m, size_t i, const ledger *l)
+{
+    const profile *p = &m->profiles.v[i];
+    const any *epoch =
+        attr_of(m, refs_at(&m->dict.attr_refs, p->attrs), p->attrs.n, "kiln.time.epoch");
+    bool told = false;
+    for (size_t k = 0; k < l->n; k++)
+        told |= l->v[k].concept == LOSS_TIME && l->v[k].carried_as &&
+                !strcmp(l->v[k].carried_as, "kiln.time.epoch");
+    return epoch && told;
 }

@@ -19,7 +19,8 @@ static void check_standard(const result *r)
 
     sample s = at(m, 0, 0); /* before the exec */
     assert_int_equal(s.values[0], 10);
-    assert_int_equal(s.n_times, 0);
+    assert_int_equal(s.n_times, 1);
+    assert_int_equal(s.times[0], p->time_unix_nano);
     const location *l = frame(m, &s, 0);
     assert_int_equal(l->address, 0x401010);
     const mapping *map = &m->dict.mappings.v[l->mapping];
@@ -52,7 +53,8 @@ static void check_standard(const result *r)
     assert_int_equal(sample_attr(m, &s, "thread.id")->i, 8);
     has_text(sample_attr(m, &s, "thread.name"), "new");
     assert_int_equal(frame(m, &s, 1)->mapping, 0);
-    assert_int_equal(lost(&r->l, LOSS_TIMESTAMP), 3);
+    assert_true(from_boot(&r->m, 0, &r->l));
+    assert_int_equal(lost(&r->l, LOSS_TIMESTAMP), 0);
 }
 
 static void test_file(void **state)

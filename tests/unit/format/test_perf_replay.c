@@ -96,6 +96,7 @@ static void test_clocks(void **state)
     assert_int_equal(r.m.profiles.v[0].time_unix_nano, 40);
     assert_int_equal(at(&r.m, 0, 1).times[0], 55);
     assert_int_equal(lost(&r.l, LOSS_TIMESTAMP), 0);
+    assert_false(from_boot(&r.m, 0, &r.l));
     arena_free(&r.a), buf_free(&b);
 
     s.clockid = 1; /* CLOCK_MONOTONIC: 30 there was 1000 here */
@@ -122,6 +123,7 @@ static void test_clocks(void **state)
     arena_free(&r.a);
     read_opts_into(buf_view(&b), (read_opts){.time_anchor = UINT64_MAX - 3}, 0, &r);
     assert_int_equal(at(&r.m, 0, 1).n_times, 0);
+    assert_int_equal(lost(&r.l, LOSS_TIMESTAMP), 3);
     arena_free(&r.a), buf_free(&b), buf_free(&pipe), buf_free(&data);
 }
 

@@ -116,7 +116,7 @@ static void read_into(str in, read_opts o, size_t budget, result *r)
 static uint64_t lost(const ledger *l, loss_concept c)
 {
     for (size_t i = 0; i < l->n; i++)
-        if (l->v[i].concept == c) return l->v[i].count;
+        if (l->v[i].concept == c && !l->v[i].carried_as) return l->v[i].count;
     return 0;
 }
 
@@ -248,15 +248,18 @@ static void test_tolerance(void **state)
     assert_int_equal(r.m.profiles.n, 2);
     assert_int_equal(dict_stack(&r.m.dict, sample_at(&r.m, &r.m.profiles.v[0], 0).stack).n, 2);
     assert_int_equal(sample_at(&r.m, &r.m.profiles.v[1], 0).values[0], 1);
-    assert_int_equal(r.m.profiles.v[0].time_unix_nano, 0);
+    assert_int_equal(r.m.profiles.v[0].time_unix_nano, 666709771979000);
+    assert_int_equal(r.m.profiles.v[1].attrs.n, 1); /* kiln.time.epoch */
     assert_int_equal(lost(&r.l, LOSS_TEXT_LINE), 2);
-    assert_int_equal(lost(&r.l, LOSS_TIMESTAMP), 2);
+    assert_int_equal(lost(&r.l, LOSS_TIMESTAMP), 0);
+    assert_int_equal(lost(&r.l, LOSS_TIME), 0);
     for (size_t i = 0; i < r.l.n; i++)
         if (r.l.v[i].concept == LOSS_TEXT_LINE) assert_string_equal(r.l.v[i].path, "line 8");
     arena_free(&r.a);
     read_into(str_of(text), (read_opts){.time_anchor = 1000}, 0, &r);
     assert_true(r.ok);
     assert_int_equal(sample_at(&r.m, &r.m.profiles.v[1], 0).times[0], 1000 + 1228021000);
+    assert_int_equal(r.m.profiles.v[1].attrs.n, 0);
     arena_free(&r.a);
     read_into(STR("just\ntext\n"), (read_opts){0}, 0, &r);
     assert_false(r.ok);
