@@ -9,9 +9,9 @@
 /* ---- time ---- */
 
 typedef struct unix_clock {
-    bool kept;        /* samples have times */
-    bool since_boot;  /* ... of a clock that nobody can bring to Unix time */
-    uint64_t add;     /* modulo 2^64 */
+    bool kept;       /* samples have times */
+    bool since_boot; /* ... of a clock that nobody can bring to Unix time */
+    uint64_t add;    /* modulo 2^64 */
 } unix_clock;
 
 /* CLOCK_DATA is one moment on both clocks; CLOCK_REALTIME (0) needs no help; otherwise somebody may

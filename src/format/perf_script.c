@@ -362,8 +362,7 @@ static bool put_model(reader *r, const read_opts *o, model *out)
         if (!put_profile(r, &r->events.v[i], o, timed, add)) return false;
     if (r->n_times && !timed)
         ledger_add_n(r->l, STAGE_READ, LOSS_TIMESTAMP, NULL, r->n_times,
-                     all ? "samples: Unix time does not fit 64 bits"
-                         : "samples: some have no time",
+                     all ? "samples: Unix time does not fit 64 bits" : "samples: some have no time",
                      (str){0});
     if (r->n_offsets)
         ledger_add_n(r->l, STAGE_READ, LOSS_EVENT_DETAIL, NULL, r->n_offsets, "offset in a symbol",

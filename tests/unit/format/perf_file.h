@@ -265,7 +265,7 @@ static inline bool from_boot(const model *m, size_t i, const ledger *l)
         attr_of(m, refs_at(&m->dict.attr_refs, p->attrs), p->attrs.n, "kiln.time.epoch");
     bool told = false;
     for (size_t k = 0; k < l->n; k++)
-        told |= l->v[k].concept == LOSS_TIME && l->v[k].carried_as &&
-                !strcmp(l->v[k].carried_as, "kiln.time.epoch");
+    told |= l->v[k].concept == LOSS_TIME && l->v[k].carried_as &&
+            !strcmp(l->v[k].carried_as, "kiln.time.epoch");
     return epoch && told;
 }

@@ -177,7 +177,8 @@ static void test_forced_inside_frames(void **state)
     err e = {0};
     buf logs = {0}, framed = {0};
     assert_true(format_read(example.bytes, NULL, &a, &one, &e));
-    assert_true(format_splunk_logs.write(&format_splunk_logs, &one.model, &(write_opts){0}, &logs, &e));
+    assert_true(
+        format_splunk_logs.write(&format_splunk_logs, &one.model, &(write_opts){0}, &logs, &e));
     put_frame(&framed, buf_view(&logs));
     put_frame(&framed, buf_view(&logs));
     read_opts o = {.from = &format_splunk_logs};
@@ -279,8 +280,10 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_wrapping), cmocka_unit_test(test_errors_know_their_place),
-        cmocka_unit_test(test_limits),         cmocka_unit_test(test_stream_memory_stays),
+        cmocka_unit_test(test_every_wrapping),
+        cmocka_unit_test(test_errors_know_their_place),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_stream_memory_stays),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_payloads_of_any_format),
         cmocka_unit_test(test_forced_inside_frames),
