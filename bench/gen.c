@@ -1,6 +1,6 @@
 /* gen.c - writes synthetic but realistic OTLP profiles for the benchmarks.
  *
- *   gen [--shape wide|deep|small] [--scale N] [--seed N] OUT.otlp
+ *   gen [--shape wide|deep|ruby|tenth|small] [--scale N] [--seed N] OUT.otlp
  *
  * The bytes are ProfilesData in the current layout (v1.10 / v1.11).  Equal arguments give equal
  * bytes on every machine: the generator has its own random numbers and uses no floating point.
@@ -70,6 +70,28 @@ static const shape shapes[] = {
      .n_sets = 163,
      .min_attrs = 3,
      .n_values = {41, 12, 4}},
+    /* the published benchmark's "ruby": few functions, very deep, no labels */
+    {.name = "ruby",
+     .n_samples = 8100,
+     .n_stacks = 8100,
+     .n_functions = 1300,
+     .mean_depth = 146,
+     .n_roots = 4,
+     .first_site_permille = 988,
+     .stop_permille = 1,
+     .n_sets = 1},
+    /* its "large" as merged: a tenth of the samples */
+    {.name = "tenth",
+     .n_samples = 12000,
+     .n_stacks = 11800,
+     .n_functions = 18000,
+     .mean_depth = 54,
+     .n_roots = 24,
+     .first_site_permille = 890,
+     .stop_permille = 3,
+     .n_sets = 27,
+     .min_attrs = 3,
+     .n_values = {27, 12, 4}},
     /* deep / 100, to be scaled up: linear in everything but depth */
     {.name = "small",
      .n_samples = 1200,
@@ -572,7 +594,9 @@ static void scale(shape *s, uint32_t by)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: gen [--shape wide|deep|small] [--scale 1..1000] [--seed N] OUT.otlp\n");
+    fprintf(
+        stderr,
+        "usage: gen [--shape wide|deep|ruby|tenth|small] [--scale 1..1000] [--seed N] OUT.otlp\n");
     return 2;
 }
 

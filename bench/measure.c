@@ -91,6 +91,15 @@ static void reset_peak(void) /* VmHWM = VmRSS; proc(5), clear_refs */
 
 static size_t minus(size_t a, size_t b) { return a > b ? a - b : 0; }
 
+size_t memory_mark(void)
+{
+    size_t resident = status_bytes("VmRSS:");
+    reset_peak();
+    return resident;
+}
+
+size_t memory_peak(size_t mark) { return minus(status_bytes("VmHWM:"), mark); }
+
 /* ---- payloads ---- */
 
 static bool read_all(int fd, uint8_t *p, size_t n)
@@ -142,8 +151,7 @@ int fresh_child(const contestant *c, const char *path)
     material in;
     size_t before = status_bytes("VmRSS:");
     if (!material_load(path, &in)) return 1;
-    size_t loaded = status_bytes("VmRSS:");
-    reset_peak();
+    size_t loaded = memory_mark();
     alloc_count a0 = counted;
     double start = cpu_seconds();
     void *self = c->open(&in);

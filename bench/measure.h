@@ -9,6 +9,10 @@ typedef struct alloc_count {
 
 alloc_count alloc_counted(void); /* since the start of the process; one thread */
 
+/* Peak memory of what runs between the two calls: bytes resident at most beyond those at the mark. */
+size_t memory_mark(void);
+size_t memory_peak(size_t mark);
+
 double cpu_seconds(void); /* CPU time of this thread: other programs do not count */
 double wall_seconds(void);
 

@@ -3,11 +3,14 @@
 //	parse FILE           profile.Parse once, gunzip included; prints "wall_s cpu_s" of that call alone
 //	parse -w IN OUT      writes IN again as that package does, so that the input of a race is not
 //	                     one that kiln itself wrote
+//	parse -z             the size of standard input after Go's gzip, which made the published figures
 package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"fmt"
+	"io"
 	"os"
 	"syscall"
 	"time"
@@ -41,7 +44,27 @@ func rewrite(in, out string) {
 	must(f.Close())
 }
 
+type counter int
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
+
+func gzipSize() {
+	var n counter
+	z := gzip.NewWriter(&n)
+	_, err := io.Copy(z, os.Stdin)
+	must(err)
+	must(z.Close())
+	fmt.Println(n)
+}
+
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == "-z" {
+		gzipSize()
+		return
+	}
 	if len(os.Args) == 4 && os.Args[1] == "-w" {
 		rewrite(os.Args[2], os.Args[3])
 		return
