@@ -1,0 +1,117 @@
+/* Walks the DIEs of every unit: functions and what is inlined into them. */
+#include "objfile/dwarf.h"
+
+#include "base/ban.h"
+
+static bool no_memory(dwarf *d)
+{
+    return err_set(d->b->e, ERR_LIMIT, "the memory budget is spent");
+}
+
+static uint32_t u32_of(uint64_t v) { return v <= UINT32_MAX ? (uint32_t)v : 0; }
+
+/* The scope of a function or an inlined call in *out: `around` is the one it lies in.  A function
+ * without code (a declaration, the abstract form of an inlined one) has none. */
+static bool enter(dwarf *d, dwarf_unit *u, const dwarf_die *die, uint32_t around, uint32_t *out)
+{
+    index_builder *b = d->b;
+    bool any, inlined = die->tag == TAG_INLINED_SUBROUTINE;
+    *out = 0;
+    if (b->scopes.n >= UINT32_MAX - 1) return no_memory(d);
+    if (!dwarf_add_ranges(d, u, die, (uint32_t)b->scopes.n + 1, &any)) return false;
+    if (!any && !(inlined && around)) return true;
+    index_scope *s = vec_push(b->a, &b->scopes);
+    if (!s) return no_memory(d);
+    *out = (uint32_t)b->scopes.n;
+    s->function = dwarf_function(d, u, die);
+    if (inlined) {
+        s->parent = around;
+        s->call_file = dwarf_file_text(d, u, die->call_file);
+        s->call_line = u32_of(die->call_line);
+        s->call_column = u32_of(die->call_column);
+    }
+    return !b->failed || no_memory(d);
+}
+
+static void skip_die(const dwarf *d, const dwarf_unit *u, rd *r, const dwarf_abbrev *ab)
+{
+    for (uint32_t i = 0; i < ab->n; i++) dwarf_skip_form(u, r, d->attrs.v[ab->first + i].form);
+}
+
+static bool walk(dwarf *d, dwarf_unit *u)
+{
+    rd r = rd_from((str){d->info.p, (size_t)u->end}, u->dies, d->big);
+    uint32_t scope = 0;
+    d->stack.n = 0;
+    while (rd_left(&r)) {
+        uint64_t code = rd_uleb(&r);
+        if (!code) {
+            if (d->stack.n) scope = d->stack.v[--d->stack.n];
+            continue;
+        }
+        const dwarf_abbrev *ab = dwarf_abbrev_of(d, u, code);
+        if (!ab) {
+            r.failed = true;
+            break;
+        }
+        uint32_t inner = scope;
+        bool children = ab->children;
+        if (ab->tag == TAG_SUBPROGRAM || ab->tag == TAG_INLINED_SUBROUTINE) {
+            dwarf_die die = dwarf_read_die(d, u, &r, ab);
+            if (r.failed) break;
+            if (!enter(d, u, &die, scope, &inner)) return false;
+        } else {
+            skip_die(d, u, &r, ab);
+        }
+        if (!children) continue;
+        uint32_t *around = vec_push(d->b->a, &d->stack);
+        if (!around) return no_memory(d);
+        *around = scope;
+        scope = inner;
+    }
+    d->b->n_broken += r.failed;
+    return true;
+}
+
+/* ---- sections ---- */
+
+static bool section(index_builder *b, const elf_file *f, const char *name, str *out)
+{
+    char full[32];
+    err why = {0};
+    *out = STR("");
+    snprintf(full, sizeof full, ".debug_%s", name);
+    const elf_section *s = elf_section_named(f, str_of(full));
+    snprintf(full, sizeof full, ".zdebug_%s", name);
+    if (!s) s = elf_section_named(f, str_of(full));
+    if (!s || elf_section_bytes(f, s, b->a, out, &why)) return true;
+    b->n_broken++;
+    return why.code != ERR_LIMIT || err_set(b->e, ERR_LIMIT, "%s", why.msg);
+}
+
+static bool open_sections(dwarf *d, index_builder *b, const elf_file *f)
+{
+    *d = (dwarf){.b = b, .big = f->big};
+    return section(b, f, "info", &d->info) && section(b, f, "abbrev", &d->abbrev) &&
+           section(b, f, "str", &d->text) && section(b, f, "line", &d->line) &&
+           section(b, f, "line_str", &d->line_text) && section(b, f, "ranges", &d->ranges) &&
+           section(b, f, "rnglists", &d->rnglists) && section(b, f, "addr", &d->addr) &&
+           section(b, f, "str_offsets", &d->str_offsets) && dwarf_find_units(d);
+}
+
+bool dwarf_collect(index_builder *b, const elf_file *f, const elf_file *alt)
+{
+    dwarf d, other;
+    if (f->type == ELF_TYPE_REL) return true; /* its addresses wait for a linker */
+    if (!open_sections(&d, b, f)) return false;
+    if (alt && !open_sections(&other, b, alt)) return false;
+    if (alt) d.alt = &other;
+    for (size_t i = 0; i < d.units.n; i++) {
+        dwarf_unit *u = &d.units.v[i];
+        if (!dwarf_load_unit(&d, u)) return false;
+        if (u->bad) continue;
+        if (u->split) b->flags |= INDEX_HAS_SPLIT;
+        if (!dwarf_read_lines(&d, u) || !walk(&d, u)) return false;
+    }
+    return true;
+}

@@ -1,0 +1,140 @@
+#include "objfile/index.h"
+
+#include "base/hash.h"
+#include "objfile/index_build.h"
+#include "base/ban.h"
+
+_Static_assert(sizeof(index_header) == 96, "the layout of docs/symbols.md");
+_Static_assert(sizeof(index_scope) == 20 && sizeof(index_function) == 12, "as above");
+
+/* Position of the table behind `at`, 8-byte aligned; false when it does not fit 64 bits. */
+static bool place(uint64_t *at, uint64_t n, size_t size, uint64_t *where)
+{
+    uint64_t bytes;
+    *where = *at;
+    if (ckd_mul(&bytes, n, (uint64_t)size) || ckd_add(at, *at, bytes) ||
+        ckd_add(at, *at, UINT64_C(7)))
+        return false;
+    *at &= ~UINT64_C(7);
+    return true;
+}
+
+bool index_layout(const index_header *h, index_places *p)
+{
+    uint64_t at = sizeof *h;
+    return place(&at, h->n_rows, 8, &p->row_address) &&
+           place(&at, h->n_buckets, sizeof(uint32_t), &p->buckets) &&
+           place(&at, h->n_rows, sizeof(index_row), &p->rows) &&
+           place(&at, h->n_symbols, sizeof(index_symbol), &p->symbols) &&
+           place(&at, h->n_scopes, sizeof(index_scope), &p->scopes) &&
+           place(&at, h->n_functions, sizeof(index_function), &p->functions) &&
+           place(&at, h->n_text, 1, &p->text) && (p->size = at, true);
+}
+
+uint64_t index_checksum(str block)
+{
+    size_t from = offsetof(index_header, checksum) + sizeof(uint64_t);
+    return hash_bytes(block.p + from, block.n - from, INDEX_VERSION);
+}
+
+bool index_open(str bytes, index_view *out, err *e)
+{
+    index_places p;
+    *out = (index_view){0};
+    if (bytes.n < sizeof out->h || (uintptr_t)bytes.p % 8)
+        return err_at(e, ERR_MALFORMED, bytes.n, "too short for a symbol index");
+    memcpy(&out->h, bytes.p, sizeof out->h);
+    if (memcmp(out->h.magic, INDEX_MAGIC, sizeof out->h.magic) != 0 ||
+        out->h.order != INDEX_ORDER || out->h.version != INDEX_VERSION)
+        return err_at(e, ERR_MALFORMED, 0, "not a symbol index of version %d", INDEX_VERSION);
+    if (out->h.shift > 63 || !index_layout(&out->h, &p) || p.size != bytes.n ||
+        out->h.size != bytes.n || !out->h.n_text)
+        return err_at(e, ERR_MALFORMED, 16, "the tables of the symbol index do not fit its size");
+    if (index_checksum(bytes) != out->h.checksum)
+        return err_at(e, ERR_MALFORMED, 24, "the symbol index is damaged");
+    const void *b = bytes.p;
+    const char *c = b;
+    if (c[p.text + out->h.n_text - 1])
+        return err_at(e, ERR_MALFORMED, p.text, "the names of the symbol index have no end");
+    out->row_address = (const void *)(c + p.row_address);
+    out->buckets = (const void *)(c + p.buckets);
+    out->symbols = (const void *)(c + p.symbols);
+    out->rows = (const void *)(c + p.rows);
+    out->scopes = (const void *)(c + p.scopes);
+    out->functions = (const void *)(c + p.functions);
+    out->text = c + p.text;
+    return true;
+}
+
+/* ---- lookup ---- */
+
+str index_text_at(const index_view *x, uint32_t text)
+{
+    return str_of(text < x->h.n_text ? x->text + text : "");
+}
+
+/* The row that holds an address; NULL: it is before the first.  Bucket i has the number of rows
+ * before its code; the last one stands for all that is behind. */
+static const index_row *row_of(const index_view *x, uint64_t address)
+{
+    const uint64_t *v = x->row_address;
+    if (!x->h.n_rows || !x->h.n_buckets || address < v[0]) return NULL;
+    uint64_t b = (address - v[0]) >> x->h.shift;
+    size_t from = b < x->h.n_buckets ? x->buckets[b] : x->h.n_rows;
+    size_t to = b + 1 < x->h.n_buckets ? x->buckets[b + 1] : x->h.n_rows;
+    if (to > x->h.n_rows) to = x->h.n_rows;
+    while (from < to) {
+        size_t mid = from + (to - from) / 2;
+        if (v[mid] <= address)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from && from <= x->h.n_rows ? &x->rows[from - 1] : NULL;
+}
+
+static const index_scope *scope_at(const index_view *x, uint32_t i)
+{
+    return i && i <= x->h.n_scopes ? &x->scopes[i - 1] : NULL;
+}
+
+static void name_frame(const index_view *x, const index_scope *s, index_frame *f)
+{
+    if (!s->function || s->function > x->h.n_functions) return;
+    const index_function *fn = &x->functions[s->function - 1];
+    f->linkage_name = fn->linkage_name;
+    f->name = fn->name;
+    f->start_line = fn->line;
+}
+
+/* The outermost frame is called as the symbol table calls it: it knows the clones (.cold, .isra) that
+ * DWARF has under one name, and functions without debug information. */
+static void name_by_symbol(const index_view *x, const index_row *row, index_frame *f)
+{
+    if (!row->symbol || row->symbol > x->h.n_symbols) return;
+    const index_symbol *s = &x->symbols[row->symbol - 1];
+    f->linkage_name = s->name;
+    if (!f->file) f->file = s->file;
+}
+
+size_t index_find(const index_view *x, uint64_t address, index_frame *out, size_t max)
+{
+    size_t n = 0;
+    const index_row *row = row_of(x, address);
+    if (!row || !max) return 0;
+    index_frame f = {.file = row->file, .line = row->line, .column = row->column};
+    uint32_t at = row->scope;
+    for (const index_scope *s = scope_at(x, at); s && n < max; s = scope_at(x, at)) {
+        name_frame(x, s, &f);
+        out[n++] = f;
+        f = (index_frame){.file = s->call_file, .line = s->call_line, .column = s->call_column};
+        if (s->parent >= at) break; /* callers come first: anything else would be a circle */
+        at = s->parent;
+    }
+    if (!n) {
+        if (!row->symbol && !row->file) return 0;
+        out[n++] = f;
+    }
+    name_by_symbol(x, row, &out[n - 1]);
+    return n;
+}

@@ -1,0 +1,106 @@
+/* objfile/index.h - address -> function, file, line and the calls inlined there.  Pure.
+ *
+ * One flat block of bytes that can be written to a file and mapped again: no pointers, 8-byte
+ * aligned tables behind a header (docs/symbols.md draws it).  Looking up is a binary search over
+ * addresses and a walk from the innermost inlined function outward:
+ *
+ *   bucket[]       the first row of each equal piece of the code: a search begins among a few rows
+ *   row_address[]  0x1139   0x1142   0x1150 ...
+ *   row[]          {scope, symbol, file, line, column}         the innermost frame's place
+ *                     │       └► symbol[] {name, file}          what the symbol table says: the
+ *                     │                                         name of the outermost frame
+ *                     └► scope[] {function, parent, call file, line, column}  ► parent ► ...
+ *                                   └► function[] {linkage name, name, line it begins on}
+ *
+ * A block is checked when it is opened; a lookup trusts no index in it all the same, so that even a
+ * block with a valid checksum and wrong numbers gives wrong names at worst. */
+#pragma once
+#include "objfile/symbols.h"
+
+enum { INDEX_VERSION = 1, INDEX_MAX_FRAMES = 256 };
+
+typedef struct index_header {
+    char magic[8];  /* "KILNSYM" */
+    uint32_t order; /* 0x01020304 in the byte order of its maker */
+    uint32_t version;
+    uint64_t size;     /* of the whole block */
+    uint64_t checksum; /* XXH3 of everything behind this field */
+    uint32_t flags;    /* INDEX_HAS_* */
+    uint32_t n_broken; /* units of debug information that could not be read */
+    uint32_t shift;    /* a bucket is 2^shift bytes of code */
+    uint32_t unused;
+    uint64_t n_buckets, n_rows, n_scopes, n_functions, n_symbols, n_text;
+} index_header;
+
+enum {
+    INDEX_HAS_LINES = 1,   /* DWARF functions or lines */
+    INDEX_HAS_SYMBOLS = 2, /* a full symbol table */
+    INDEX_HAS_DYNAMIC = 4, /* exported symbols only */
+    INDEX_HAS_SPLIT = 8,   /* names are in .dwo files that were not read */
+};
+
+typedef struct index_row {
+    uint32_t scope;  /* position + 1; 0: none */
+    uint32_t symbol; /* position + 1; 0: none */
+    uint32_t file;   /* text */
+    uint32_t line, column;
+} index_row;
+
+typedef struct index_scope {
+    uint32_t function; /* position + 1; 0: not known */
+    uint32_t parent;   /* position + 1 of the caller it was inlined into; 0: it stands alone */
+    uint32_t call_file, call_line, call_column;
+} index_scope;
+
+typedef struct index_function {
+    uint32_t linkage_name, name; /* text */
+    uint32_t line;               /* of its declaration; 0: not known */
+} index_function;
+
+typedef struct index_symbol {
+    uint32_t name, file; /* text */
+} index_symbol;
+
+/* A block being looked at.  It views the bytes it was opened with. */
+typedef struct index_view {
+    index_header h;
+    const uint64_t *row_address;
+    const uint32_t *buckets;
+    const index_row *rows;
+    const index_scope *scopes;
+    const index_function *functions;
+    const index_symbol *symbols;
+    const char *text; /* terminated strings; position 0 is "" */
+} index_view;
+
+/* ERR_MALFORMED when it is no block of this version and byte order, or damaged.  `bytes` must be
+ * 8-byte aligned and outlive *out. */
+NODISCARD bool index_open(str bytes, index_view *out, err *e);
+
+/* Texts are positions: equal ones are equal, and a caller that met them before need not look. */
+typedef struct index_frame {
+    uint32_t linkage_name; /* as the linker knows it; 0: no such name */
+    uint32_t name;         /* as the source says it; 0: not known */
+    uint32_t file;
+    uint32_t line, column, start_line;
+} index_frame;
+
+/* The frames at an address of the file, innermost first; at most `max`.  0: nothing is known. */
+size_t index_find(const index_view *x, uint64_t address, index_frame *out, size_t max);
+str index_text_at(const index_view *x, uint32_t text);
+
+/* ---- making one ---- */
+
+typedef struct index_source {
+    const elf_file *file;  /* what was running; NULL: only the debug file is there */
+    const elf_file *debug; /* its debug information: another file, or the same; NULL: none */
+    const elf_file *alt;   /* what dwz moved out of `debug`; NULL: nothing or not found */
+} index_source;
+
+/* Builds a block in `a`, which must have room for a few times the debug information.  What is broken
+ * is left out and counted in n_broken; ERR_LIMIT at the budget. */
+NODISCARD bool index_build(const index_source *s, arena *a, str *out, err *e);
+
+/* A block of nothing but names. */
+NODISCARD bool index_build_symbols(const symbol_list *l, uint32_t flags, arena *a, str *out,
+                                   err *e);
