@@ -176,7 +176,9 @@ bool frame_table_add(frame_table *f, const frame_parts *p, uint32_t *out, err *e
                .mapping = r.mapping,
                .flags = r.flags,
                .line = r.line,
-               .address = r.address};
+               .address = r.address,
+               .in_file = p->file,
+               .in_mapping = p->mapping};
     if (!make_label(f, &x, e)) return false;
     frame *slot = vec_push(f->a, &f->v);
     if (!slot || f->v.n > PLACE_FRAMES_MAX)

@@ -41,6 +41,8 @@ typedef struct frame {
     uint32_t flags;
     int64_t line;
     uint64_t address;
+    uint32_t in_file, in_mapping; /* texts: where the first place met was, whatever the granularity.
+                                     For colours and tooltips; frames are not told apart by it */
 } frame;
 
 typedef struct frame_table {

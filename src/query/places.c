@@ -228,18 +228,14 @@ static bool frame_of(places *x, const location *l, const line *li, bool inlined,
                      err *e)
 {
     const dict *d = &x->m->dict;
-    granularity by = x->v->frames->by;
     frame_parts p = {.address = l->address, .flags = inlined ? FRAME_INLINED : FRAME_CALLED};
     if (li && li->function) {
         const function *f = &d->functions.v[li->function];
         p.line = li->line;
         if (!text_of(x, f->name ? f->name : f->system_name, &p.name, e)) return false;
-        if (by != BY_FUNCTION && !file_of(x, f->filename, &p.file, e)) return false;
+        if (!file_of(x, f->filename, &p.file, e)) return false;
     }
-    bool wants_mapping = by == BY_MAPPING || !p.name || by == BY_FILE;
-    if (wants_mapping && l->mapping &&
-        !text_of(x, d->mappings.v[l->mapping].filename, &p.mapping, e))
-        return false;
+    if (l->mapping && !text_of(x, d->mappings.v[l->mapping].filename, &p.mapping, e)) return false;
     return frame_table_add(x->v->frames, &p, out, e);
 }
 

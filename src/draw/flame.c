@@ -1,0 +1,330 @@
+#include "draw/flame.h"
+
+#include "draw/human.h"
+#include "draw/package.h"
+#include "draw/palette.h"
+#include "base/ban.h"
+#include <math.h>
+
+static bool no_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
+
+/* ---- sizes ---- */
+
+/* Sizes from selfs: parents come before their children, so a loop from the end adds up. */
+static bool add_sizes(const tree *t, const uint32_t *map, size_t n, double *size, double *scratch)
+{
+    bool negative = false;
+    memset(scratch, 0, t->n * sizeof *scratch);
+    for (size_t i = t->n; i--;) {
+        negative |= t->self[i] < 0;
+        scratch[i] += fabs((double)t->self[i]);
+        if (i) scratch[t->parent[i]] += scratch[i];
+    }
+    double all = scratch[0] > 0 ? scratch[0] : 1;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t at = map ? map[i] : (uint32_t)i;
+        if (at != NO_NODE) size[i] += scratch[at] / all;
+    }
+    return negative;
+}
+
+/* The nodes of `part` on the same paths as those of `all`: one step down both trees at a time.  `at` is
+ * scratch by frame. */
+static void match(const tree *all, const tree *part, uint32_t *at, uint32_t *map)
+{
+    map[0] = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        uint32_t p = map[i];
+        for (uint32_t k = p == NO_NODE ? 0 : part->first_child[p]; k; k = part->next_sibling[k])
+            at[part->frame[k]] = k;
+        for (uint32_t k = all->first_child[i]; k; k = all->next_sibling[k])
+            map[k] = p == NO_NODE ? NO_NODE : at[all->frame[k]];
+        for (uint32_t k = p == NO_NODE ? 0 : part->first_child[p]; k; k = part->next_sibling[k])
+            at[part->frame[k]] = NO_NODE;
+    }
+}
+
+static bool compare(flame *f, arena *a, err *e)
+{
+    size_t n_frames = f->t->frames->v.n;
+    uint32_t *at = arena_array(a, n_frames, sizeof *at);
+    f->before = arena_array(a, f->t->n, sizeof *f->before);
+    f->after = arena_array(a, f->t->n, sizeof *f->after);
+    if (!at || !f->before || !f->after) return no_memory(e);
+    for (size_t i = 0; i < n_frames; i++) at[i] = NO_NODE;
+    match(f->t, f->o.before, at, f->before);
+    match(f->t, f->o.after, at, f->after);
+    return true;
+}
+
+static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
+
+static bool measure(flame *f, arena *a, err *e)
+{
+    bool both = f->o.before && f->o.after;
+    if (both && !compare(f, a, e)) return false;
+    size_t n = both ? max_size(f->o.before->n, f->o.after->n) : f->t->n;
+    f->size = arena_new(a, double, f->t->n);
+    double *scratch = arena_array(a, n, sizeof *scratch);
+    if (!f->size || !scratch) return no_memory(e);
+    if (!both) {
+        f->negative = add_sizes(f->t, NULL, f->t->n, f->size, scratch);
+        return true;
+    }
+    f->negative = add_sizes(f->o.before, f->before, f->t->n, f->size, scratch);
+    f->negative |= add_sizes(f->o.after, f->after, f->t->n, f->size, scratch);
+    double all = f->size[0] > 0 ? f->size[0] : 1;
+    for (size_t i = 0; i < f->t->n; i++) f->size[i] /= all;
+    return true;
+}
+
+/* ---- groups ---- */
+
+static str group_name(const flame *f, const frame *x)
+{
+    const frame_table *fs = f->t->frames;
+    if (x->flags & FRAME_TAG) return STR("");
+    str library = library_of(frame_text(fs, x->in_mapping));
+    if (f->o.color == FLAME_LIBRARY) return library;
+    str package = package_of(x->name ? frame_text(fs, x->name) : STR(""));
+    return package.n ? package : library;
+}
+
+static bool intern_groups(flame *f, arena *a, err *e)
+{
+    const frame_table *fs = f->t->frames;
+    hash_index by_name = {0};
+    VEC(flame_group) groups = {0};
+    f->group_of = arena_array(a, fs->v.n, sizeof *f->group_of);
+    if (!f->group_of) return no_memory(e);
+    for (size_t i = 0; i < fs->v.n; i++) {
+        str name = group_name(f, &fs->v.v[i]);
+        uint64_t h = hash_bytes(name.p, name.n, 0);
+        if (!hash_index_room(&by_name, a)) return no_memory(e);
+        uint32_t k = hash_first(&by_name, h), at;
+        bool found = false;
+        for (; !found && hash_next(&by_name, &k, h, &at); k++)
+            if ((found = str_eq(groups.v[at].name, name))) f->group_of[i] = at;
+        if (found) continue;
+        flame_group *g = vec_push(a, &groups);
+        if (!g) return no_memory(e);
+        *g = (flame_group){.name = name,
+                           .hue = name.n ? (unsigned)(h % PALETTE_HUES) : PALETTE_GREY};
+        f->group_of[i] = (uint32_t)(groups.n - 1);
+        hash_put(&by_name, k, h, f->group_of[i]);
+    }
+    f->groups = groups.v;
+    f->n_groups = groups.n;
+    return true;
+}
+
+static void add_shares(flame *f)
+{
+    for (uint32_t i = 1; i < f->t->n; i++) {
+        double self = f->size[i];
+        for (uint32_t k = f->t->first_child[i]; k; k = f->t->next_sibling[k]) self -= f->size[k];
+        if (self > 0) f->groups[f->group_of[f->t->frame[i]]].share += self;
+    }
+}
+
+typedef struct ranked {
+    flame_group g;
+    uint32_t was;
+} ranked;
+
+static int larger_first(const void *pa, const void *pb)
+{
+    const ranked *a = pa, *b = pb;
+    if (a->g.share != b->g.share) return a->g.share < b->g.share ? 1 : -1;
+    return str_cmp(a->g.name, b->g.name);
+}
+
+/* A hue comes from the name, so that it is the same in every picture; only where two of the largest
+ * groups would share one, the smaller takes the next that is free. */
+static void part_hues(flame *f)
+{
+    unsigned taken = 0;
+    for (size_t i = 0, n = 0; i < f->n_groups && n < FLAME_LEGEND; i++) {
+        flame_group *g = &f->groups[i];
+        if (!g->name.n) continue;
+        while (taken >> g->hue & 1) g->hue = (g->hue + 5) % PALETTE_HUES; /* 5 and 12 are coprime */
+        taken |= 1u << g->hue;
+        n++;
+    }
+}
+
+static bool rank_groups(flame *f, arena *a, err *e)
+{
+    ranked *r = arena_array(a, f->n_groups, sizeof *r);
+    uint32_t *now = arena_array(a, f->n_groups, sizeof *now);
+    if (!r || !now) return no_memory(e);
+    for (uint32_t i = 0; i < f->n_groups; i++) r[i] = (ranked){f->groups[i], i};
+    if (f->n_groups) qsort(r, f->n_groups, sizeof *r, larger_first);
+    for (uint32_t i = 0; i < f->n_groups; i++) f->groups[i] = r[i].g, now[r[i].was] = i;
+    for (size_t i = 0; i < f->t->frames->v.n; i++) f->group_of[i] = now[f->group_of[i]];
+    part_hues(f);
+    return true;
+}
+
+bool flame_of(const tree *t, const flame_opts *o, arena *a, flame *out, err *e)
+{
+    *out = (flame){.t = t, .o = *o};
+    if (!measure(out, a, e) || !intern_groups(out, a, e)) return false;
+    add_shares(out);
+    return rank_groups(out, a, e);
+}
+
+/* ---- words ---- */
+
+str flame_name(const flame *f, uint32_t node)
+{
+    return node ? frame_label(f->t->frames, f->t->frame[node]) : STR("all");
+}
+
+str flame_place(const flame *f, uint32_t node)
+{
+    if (!node) return STR("");
+    const frame *x = &f->t->frames->v.v[f->t->frame[node]];
+    return frame_text(f->t->frames, x->in_file ? x->in_file : x->in_mapping);
+}
+
+void share_text(buf *b, double share)
+{
+    double p = share * 100, size = fabs(p);
+    int digits = size >= 99.95 || size < 0.0005 ? 0 : size < 0.0995 ? 2 : 1;
+    buf_printf(b, "%.*f %%", digits, p);
+}
+
+static double share_of(int64_t v, int64_t all) { return all ? (double)v / fabs((double)all) : 0; }
+
+static int64_t at_node(const tree *t, uint32_t node)
+{
+    return node == NO_NODE ? 0 : t->total[node];
+}
+
+static void side_numbers(const flame *f, const char *word, const tree *t, uint32_t node, buf *b)
+{
+    char text[HUMAN_MAX];
+    int64_t v = at_node(t, node);
+    buf_printf(b, "%s %s (", word, human_value(v, f->o.unit, text));
+    share_text(b, share_of(v, t->total[0]));
+    buf_putc(b, ')');
+}
+
+static double change(const flame *f, uint32_t node, double *before, double *after)
+{
+    *before = share_of(at_node(f->o.before, f->before[node]), f->o.before->total[0]);
+    *after = share_of(at_node(f->o.after, f->after[node]), f->o.after->total[0]);
+    return *after - *before;
+}
+
+static void compared_numbers(const flame *f, uint32_t node, buf *b)
+{
+    double before, after, d = change(f, node, &before, &after);
+    side_numbers(f, "before", f->o.before, f->before[node], b);
+    side_numbers(f, ", after", f->o.after, f->after[node], b);
+    if (node) buf_printf(b, ", %+.2f points", d * 100);
+}
+
+void flame_numbers(const flame *f, uint32_t node, buf *b)
+{
+    if (f->before) {
+        compared_numbers(f, node, b);
+        return;
+    }
+    char text[HUMAN_MAX];
+    int64_t all = f->t->total[0], self = f->t->self[node];
+    buf_z(b, human_value(f->t->total[node], f->o.unit, text));
+    if (!node) return;
+    buf_z(b, " · ");
+    share_text(b, share_of(f->t->total[node], all));
+    if (!self) return;
+    buf_printf(b, " · self %s", human_value(self, f->o.unit, text));
+    if (self == f->t->total[node]) return;
+    buf_z(b, " (");
+    share_text(b, share_of(self, all));
+    buf_putc(b, ')');
+}
+
+void flame_shade(const flame *f, uint32_t node, unsigned *hue, unsigned *shade)
+{
+    *hue = PALETTE_GREY;
+    *shade = 0;
+    if (!node) return;
+    str name = flame_name(f, node);
+    *hue = f->groups[f->group_of[f->t->frame[node]]].hue;
+    *shade = (unsigned)(hash_bytes(name.p, name.n, 0) >> 32) % PALETTE_SHADES;
+}
+
+/* The change beside both shares: a tenth more is one step, four times as much all of them. */
+int flame_step(const flame *f, uint32_t node)
+{
+    double before, after, d = change(f, node, &before, &after), sum = fabs(before) + fabs(after);
+    if (!node || sum <= 0) return 0;
+    double r = fabs(d) / sum;
+    int step = r < 0.0476 ? 0 : r < 0.143 ? 1 : r < 0.2857 ? 2 : r < 0.6 ? 3 : PALETTE_DIFF;
+    return d < 0 ? -step : step;
+}
+
+void flame_summary(const flame *f, buf *b)
+{
+    if (f->o.type.n) {
+        buf_str(b, f->o.type);
+        buf_z(b, " · ");
+    }
+    flame_numbers(f, 0, b);
+}
+
+/* ---- walk ---- */
+
+bool flame_walk_new(const flame *f, double least, arena *a, flame_walk *out, err *e)
+{
+    *out = (flame_walk){.f = f, .least = least};
+    out->edge = arena_array(a, (size_t)f->t->max_depth + 2, sizeof *out->edge);
+    return out->edge ? true : no_memory(e);
+}
+
+void flame_walk_rewind(flame_walk *w) { w->begun = false; }
+
+static bool large_enough(const flame_walk *w, uint32_t node)
+{
+    return w->f->size[node] > 0 && w->f->size[node] >= w->least;
+}
+
+/* From w->node, which is not drawn, or whose children are done: to the right, or up and to the right. */
+static bool walk_on(flame_walk *w)
+{
+    const tree *t = w->f->t;
+    for (;;) {
+        if (!w->node) return false;
+        w->edge[w->depth] += w->f->size[w->node];
+        if (t->next_sibling[w->node]) {
+            w->node = t->next_sibling[w->node];
+            if (large_enough(w, w->node)) return true;
+        } else {
+            w->node = t->parent[w->node];
+            w->depth--;
+        }
+    }
+}
+
+bool flame_walk_next(flame_walk *w)
+{
+    const tree *t = w->f->t;
+    if (!w->begun) {
+        w->begun = true;
+        w->node = w->depth = 0;
+        w->x = w->edge[0] = 0;
+        return large_enough(w, 0);
+    }
+    if (t->first_child[w->node]) {
+        w->edge[w->depth + 1] = w->edge[w->depth];
+        w->node = t->first_child[w->node];
+        w->depth++;
+        if (!large_enough(w, w->node) && !walk_on(w)) return false;
+    } else if (!walk_on(w)) {
+        return false;
+    }
+    w->x = w->edge[w->depth];
+    return true;
+}

@@ -1,0 +1,126 @@
+#include "draw/package.h"
+
+#include "base/ban.h"
+
+static bool is_word(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           c == '$' || (unsigned char)c >= 0x80;
+}
+
+static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+
+/* The part of a name before arguments, receivers and templates: paths and namespaces are there. */
+static str head_of(str name)
+{
+    size_t n = 0;
+    while (n < name.n && !strchr("(<[{ \t\"'", name.p[n])) n++;
+    return (str){name.p, n};
+}
+
+static size_t last_slash(str s)
+{
+    while (s.n && s.p[s.n - 1] != '/') s.n--;
+    return s.n;
+}
+
+/* java.util.HashMap.put: where the class begins, when small words and dots come before it. */
+static size_t class_at(str name)
+{
+    size_t begin = 0;
+    for (size_t i = 0; i < name.n && (is_word(name.p[i]) || name.p[i] == '.'); i++) {
+        if (name.p[i] != '.') continue;
+        if (is_upper(name.p[begin])) return begin;
+        begin = i + 1;
+    }
+    return 0;
+}
+
+str name_short(str name)
+{
+    size_t n = last_slash(head_of(name));
+    if (n < name.n) name.p += n, name.n -= n;
+    n = class_at(name);
+    return (str){name.p + n, name.n - n};
+}
+
+/* `int ns::f(int)`: a return type stands before the name, and neither has brackets of its own. */
+static str without_return_type(str name)
+{
+    for (size_t i = 0, from = 0; i < name.n; i++) {
+        if (name.p[i] == ' ') from = i + 1;
+        if (name.p[i] == '(' || name.p[i] == '<' || name.p[i] == ':')
+            return (str){name.p + from, name.n - from};
+    }
+    return name;
+}
+
+static str namespace_of(str name)
+{
+    name = without_return_type(name);
+    if (name.n && name.p[0] == '<') name.p++, name.n--; /* <crate::Type as Trait>::method */
+    if (name.n && name.p[0] == '&') name.p++, name.n--;
+    for (size_t i = 0; i + 1 < name.n; i++) {
+        if (name.p[i] == ':' && name.p[i + 1] == ':') return (str){name.p, i};
+        if (!is_word(name.p[i])) break;
+    }
+    return STR("");
+}
+
+/* main.run.func1: Go's functions inside functions; the package ends at the first dot. */
+static bool has_closure(str head)
+{
+    for (size_t i = 0; i + 5 < head.n; i++)
+        if (!memcmp(head.p + i, ".func", 5) && head.p[i + 5] >= '0' && head.p[i + 5] <= '9')
+            return true;
+    return false;
+}
+
+/* Packages of dotted names end before the first part that begins with a capital letter (the class), or
+ * else at the last dot but one (module.function). */
+static str dotted(str head)
+{
+    size_t begin = 0, dots = 0, last = 0;
+    for (size_t i = 0; i < head.n; i++) {
+        if (i == begin && dots && is_upper(head.p[i])) return (str){head.p, begin - 1};
+        if (head.p[i] == '.')
+            begin = i + 1, last = i, dots++;
+        else if (!is_word(head.p[i]) && head.p[i] != '-')
+            return STR("");
+    }
+    return dots && last ? (str){head.p, last} : STR("");
+}
+
+str package_of(str name)
+{
+    str ns = namespace_of(name);
+    if (ns.n) return ns;
+    str head = head_of(name);
+    size_t slash = last_slash(head);
+    if (slash > 1) {
+        const char *dot = memchr(head.p + slash, '.', head.n - slash);
+        if (!dot) return STR("");
+        bool jvm = is_upper(head.p[slash]); /* java/util/HashMap.put: the class is no package */
+        return (str){head.p, jvm ? slash - 1 : (size_t)(dot - head.p)};
+    }
+    const char *dot = head.n ? memchr(head.p, '.', head.n) : NULL;
+    if (!dot) return STR("");
+    if (head.n < name.n && head.p[head.n - 1] == '.')
+        return (str){head.p, head.n - 1}; /* main.(*T).Run */
+    if (has_closure(head)) return (str){head.p, (size_t)(dot - head.p)};
+    return dotted(head);
+}
+
+str library_of(str mapping)
+{
+    if (!mapping.n) return mapping;
+    size_t n = last_slash(mapping);
+    str base = {mapping.p + n, mapping.n - n};
+    bool kernel = str_starts(base, STR("[kernel")) || str_starts(base, STR("[guest.kernel")) ||
+                  str_starts(base, STR("vmlinux")) || str_ends(base, STR(".ko"));
+    if (kernel) return STR("kernel");
+    if (!str_starts(base, STR("lib"))) return base;
+    for (size_t i = 3; i + 3 <= base.n; i++)
+        if (!memcmp(base.p + i, ".so", 3)) return (str){base.p, i};
+    return base;
+}

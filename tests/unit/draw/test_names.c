@@ -1,0 +1,139 @@
+/* Packages and libraries of names, XML text, columns of text, colours of terminals. */
+#include "draw/package.h"
+#include "draw/palette.h"
+#include "draw/text.h"
+#include "draw/xml.h"
+
+#include "../../support/test.h"
+
+static void test_packages(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *package, *brief;
+    } cases[] = {
+        {"github.com/a/b/pkg.(*T).Run", "github.com/a/b/pkg", "pkg.(*T).Run"},
+        {"net/http.(*conn).serve.func1", "net/http", "http.(*conn).serve.func1"},
+        {"main.main", "main", "main.main"},
+        {"main.(*T).Run", "main", "main.(*T).Run"},
+        {"main.run.func1", "main", "main.run.func1"},
+        {"slices.SortFunc[go.shape.int]", "slices", "slices.SortFunc[go.shape.int]"},
+        {"java/util/HashMap.put", "java/util", "HashMap.put"},
+        {"java.util.HashMap.put", "java.util", "HashMap.put"},
+        {"Foo.bar", "Foo", "Foo.bar"},
+        {"std::vector<int>::at(int)", "std", "std::vector<int>::at(int)"},
+        {"void ns::run<int>(int)", "ns", "void ns::run<int>(int)"},
+        {"<alloc::vec::Vec<T> as Drop>::drop", "alloc", "<alloc::vec::Vec<T> as Drop>::drop"},
+        {"malloc", "", "malloc"},
+        {"operator new(unsigned long)", "", "operator new(unsigned long)"},
+        {"do_syscall_64_[k]", "", "do_syscall_64_[k]"},
+        {"(anonymous)", "", "(anonymous)"},
+        {"/", "", "/"},
+        {"", "", ""},
+        {".", "", "."},
+        {"::", "", "::"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        str p = package_of(str_of(cases[i].name)), s = name_short(str_of(cases[i].name));
+        if (!str_eq(p, str_of(cases[i].package)))
+            fail_msg("package of %s is '%.*s'", cases[i].name, STR_ARG(p));
+        if (!str_eq(s, str_of(cases[i].brief)))
+            fail_msg("short name of %s is '%.*s'", cases[i].name, STR_ARG(s));
+    }
+}
+
+static void test_libraries(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *mapping, *library;
+    } cases[] = {
+        {"/usr/lib/x86_64-linux-gnu/libc.so.6", "libc"},
+        {"libstdc++.so.6.0.30", "libstdc++"},
+        {"[kernel.kallsyms]", "kernel"},
+        {"/lib/modules/6.1/ext4.ko", "kernel"},
+        {"[vdso]", "[vdso]"},
+        {"/usr/bin/node", "node"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        str l = library_of(str_of(cases[i].mapping));
+        if (!str_eq(l, str_of(cases[i].library)))
+            fail_msg("library of %s is '%.*s'", cases[i].mapping, STR_ARG(l));
+    }
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        double v;
+        const char *want;
+    } cases[] = {
+        {0, "0"},      {12, "12"},       {0.1, "0.1"},   {0.125, "0.125"},
+        {1.0004, "1"}, {99.9996, "100"}, {-2.5, "-2.5"}, {1234.56, "1234.56"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        buf b = {0};
+        xml_number(&b, cases[i].v);
+        buf_putc(&b, '\0');
+        assert_string_equal(b.p, cases[i].want);
+        buf_free(&b);
+    }
+}
+
+static void test_columns(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t columns, width;
+        const char *clipped;
+    } cases[] = {
+        {"plain", 5, 5, "plain"},
+        {"plain", 5, 4, "pla…"},
+        {"日本語", 6, 6, "日本語"},
+        {"日本語", 6, 5, "日本…"},
+        {"日本語", 6, 4, "日…"}, /* half an ideograph is none */
+        {"e\xcc\x81t\xc3\xa9", 3, 3, "e\xcc\x81t\xc3\xa9"},
+        {"a\x1b[2J", 5, 9, "a?[2J"},
+        {"a\xe2\x80\xae"
+         "b",
+         3, 9, "a?b"}, /* would turn the line around */
+        {"\xff\xfe", 2, 2, "??"},
+        {"x", 1, 0, ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        buf b = {0};
+        assert_int_equal(text_columns(str_of(cases[i].text)), cases[i].columns);
+        size_t n = text_clipped(&b, str_of(cases[i].text), cases[i].width);
+        assert_true(n <= cases[i].width);
+        buf_putc(&b, '\0');
+        assert_string_equal(b.p, cases[i].clipped);
+        buf_free(&b);
+    }
+}
+
+static void test_256(void **state)
+{
+    (void)state;
+    assert_int_equal(palette_256(0x000000), 16);
+    assert_int_equal(palette_256(0xffffff), 231);
+    assert_int_equal(palette_256(0xff0000), 196);
+    assert_int_equal(palette_256(0x5f87af), 67);
+    assert_int_equal(palette_256(0x808080), 244);
+    for (uint32_t c = 0; c <= 0xffffff; c += 0x1357) {
+        unsigned k = palette_256(c);
+        assert_true(k >= 16 && k <= 255);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_packages), cmocka_unit_test(test_libraries),
+        cmocka_unit_test(test_numbers),  cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_256),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
