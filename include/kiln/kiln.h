@@ -135,6 +135,7 @@ typedef struct kiln_read_options {
     size_t max_memory;   /* for the handle and all that is needed to make it; 0 = 4 GiB */
     size_t max_input;    /* decompressed bytes; 0 = 1 GiB */
     kiln_ledger *ledger; /* may be NULL */
+    uint64_t seed;       /* of hash tables: random where strangers choose the bytes; never shows */
     bool lenient;        /* repair broken references (docs/check.md, --fix) rather than refuse */
     bool borrow;         /* `bytes` outlive the handle and do not change: nothing is copied */
     bool reserved[6];
@@ -404,6 +405,7 @@ KILN_API kiln_str kiln_string_at(const kiln_profiles *p, uint32_t i);
 typedef struct kiln_builder_options {
     size_t size;
     size_t max_memory; /* 0 = 4 GiB */
+    uint64_t seed;     /* as for reading */
 } kiln_builder_options;
 
 KILN_API KILN_MUST_USE kiln_builder *kiln_builder_new(const kiln_builder_options *o, kiln_error *e);
@@ -535,6 +537,7 @@ typedef struct kiln_check_options {
     size_t max_input;  /* decompressed bytes; 0 = 1 GiB */
     kiln_severity min_severity;
     uint32_t max_examples; /* for each rule; 0 = 5 */
+    uint64_t seed;         /* as for reading */
 } kiln_check_options;
 
 /* Holds bytes (any compression, layout and framing) to every rule of the specification.  A report,

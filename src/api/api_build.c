@@ -114,8 +114,8 @@ kiln_builder *kiln_builder_new(const kiln_builder_options *from, kiln_error *ke)
     kiln_builder *b = NULL;
     bool ok = API_TAKE(&o, from, "kiln_builder_options", &e) && (b = calloc(1, sizeof *b));
     if (ok) {
-        b->a.budget = api_budget(o.max_memory);
-        ok = builder_init(&b->b, &b->a, 0) ||
+        b->a = (arena){.budget = api_budget(o.max_memory), .seed = o.seed};
+        ok = builder_init(&b->b, &b->a) ||
              err_set(&e, ERR_LIMIT, "a builder does not fit the memory budget of %zu bytes",
                      b->a.budget);
     }
@@ -142,7 +142,7 @@ kiln_profiles *kiln_builder_finish(kiln_builder *b, kiln_error *ke)
 {
     err e = {0};
     if (!b) return api_result(api_null("builder", &e), &e, ke), NULL;
-    kiln_profiles *h = usable(b) ? api_profiles_new(b->a.budget, &b->e) : NULL;
+    kiln_profiles *h = usable(b) ? api_profiles_new(b->a.budget, b->a.seed, &b->e) : NULL;
     bool ok = h && builder_finish(&b->b, &h->m, &b->e);
     if (ok) { /* the memory changes hands */
         h->a = b->a;

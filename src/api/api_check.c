@@ -145,7 +145,7 @@ kiln_report *kiln_check(const void *bytes, size_t n, const kiln_check_options *f
     if (!ok) return api_result(false, &e, ke), NULL;
     kiln_report *r = calloc(1, sizeof *r);
     if (r) {
-        r->a.budget = api_budget(o.max_memory);
+        r->a = (arena){.budget = api_budget(o.max_memory), .seed = o.seed};
         judge j = {.r = r, .e = &e};
         ok = check_input(&j, (str){bytes, n}, &o);
     }

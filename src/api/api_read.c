@@ -8,7 +8,7 @@
 
 enum { CHUNK = 256 * 1024 };
 
-kiln_profiles *api_profiles_new(size_t max_memory, err *e)
+kiln_profiles *api_profiles_new(size_t max_memory, uint64_t seed, err *e)
 {
     kiln_profiles *h = calloc(1, sizeof *h);
     if (!h) {
@@ -16,6 +16,7 @@ kiln_profiles *api_profiles_new(size_t max_memory, err *e)
         return NULL;
     }
     h->in.budget = h->a.budget = api_budget(max_memory);
+    h->in.seed = h->a.seed = seed;
     return h;
 }
 
@@ -134,7 +135,8 @@ kiln_profiles *kiln_read(const void *bytes, size_t n, const kiln_read_options *f
     str in = {bytes, n};
     bool ok = (bytes || !n || api_null("bytes", &e)) &&
               API_TAKE(&o, from, "kiln_read_options", &e) &&
-              API_UNUSED(&o, "kiln_read_options", &e) && (h = api_profiles_new(o.max_memory, &e)) &&
+              API_UNUSED(&o, "kiln_read_options", &e) &&
+              (h = api_profiles_new(o.max_memory, o.seed, &e)) &&
               (o.borrow || own_input(h, &in, &e)) && read_into(h, in, &o, &e);
     return finish(h, ok, &e, out);
 }
@@ -185,7 +187,8 @@ kiln_profiles *kiln_read_file(const char *path, const kiln_read_options *from, k
     kiln_profiles *h = NULL;
     str in = {0};
     bool ok = (path || api_null("path", &e)) && API_TAKE(&o, from, "kiln_read_options", &e) &&
-              API_UNUSED(&o, "kiln_read_options", &e) && (h = api_profiles_new(o.max_memory, &e)) &&
+              API_UNUSED(&o, "kiln_read_options", &e) &&
+              (h = api_profiles_new(o.max_memory, o.seed, &e)) &&
               load(h, path, o.max_input, &in, &e) && read_into(h, in, &o, &e);
     return finish(h, ok, &e, out);
 }

@@ -73,7 +73,7 @@ static bool encode_as_is(const plan *p, const model *m, buf *out, err *e)
 static bool encode(const plan *p, const model *m, buf *out, err *e)
 {
     if (!p->o.canonical) return encode_as_is(p, m, out, e);
-    arena a = {.budget = p->budget};
+    arena a = {.budget = p->budget, .seed = m->seed};
     model ordered;
     merge_opts o = {.canonical = true, .ledger = api_ledger(p->o.ledger)};
     bool ok = model_merge(&m, 1, &o, &a, &ordered, e) && encode_as_is(p, &ordered, out, e);
@@ -196,7 +196,8 @@ kiln_profiles *kiln_merge(const kiln_profiles *const *in, size_t n, const kiln_m
     bool ok = (in || !n || api_null("profiles", &e)) &&
               API_TAKE(&o, from, "kiln_merge_options", &e) &&
               API_UNUSED(&o, "kiln_merge_options", &e) &&
-              (h = api_profiles_new(o.max_memory, &e)) && merge(in, n, &o, h, &e);
+              (h = api_profiles_new(o.max_memory, n && in[0] ? in[0]->m.seed : 0, &e)) &&
+              merge(in, n, &o, h, &e);
     if (api_result(ok, &e, ke)) return h;
     kiln_profiles_free(h);
     return NULL;

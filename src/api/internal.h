@@ -58,7 +58,7 @@ static inline ledger *api_ledger(kiln_ledger *l) { return l ? &l->l : NULL; }
 
 /* ---- handles ---- */
 
-NODISCARD kiln_profiles *api_profiles_new(size_t max_memory, err *e);
+NODISCARD kiln_profiles *api_profiles_new(size_t max_memory, uint64_t seed, err *e);
 
 /* ---- values: the public types are the model's, seen from outside ---- */
 

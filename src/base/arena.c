@@ -148,7 +148,7 @@ void arena_free(arena *a)
         a->spare = b->next;
         free(b);
     }
-    *a = (arena){.budget = a->budget};
+    *a = arena_beside(a);
 }
 
 void *arena_zero(arena *a, size_t n)

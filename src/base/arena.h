@@ -3,6 +3,7 @@
  * Everything taken from an arena lives until arena_reset() or arena_free().  The zero value works.
  * The budget counts bytes handed out (with their alignment), so that a message of 40 bytes that
  * claims 4 GiB is refused before anything is touched.  An arena has one thread at a time.
+ * The seed is that of the hash tables that lie here (base/hash.h).
  *
  *   block:  [header | first piece | second piece | ... free ...]     blocks: newest first
  *   A piece of ARENA_LARGE or more has a block of its own: growing it is realloc (on Linux
@@ -16,6 +17,7 @@ typedef struct arena_block arena_block;
 
 typedef struct arena {
     size_t budget;      /* bytes that may be handed out; 0 = no budget */
+    uint64_t seed;      /* programs choose it at random, so that nobody can make keys collide */
     size_t used;        /* bytes handed out since the last reset */
     size_t peak;        /* largest `used` so far */
     size_t n_mallocs;   /* calls of malloc and realloc so far: benchmarks show it */
@@ -23,6 +25,12 @@ typedef struct arena {
     arena_block *live;  /* blocks in use, newest first (cur is among them) */
     arena_block *spare; /* blocks kept by arena_reset */
 } arena;
+
+/* An empty arena beside this one, for scratch: the same budget and seed. */
+static inline arena arena_beside(const arena *a)
+{
+    return (arena){.budget = a->budget, .seed = a->seed};
+}
 
 /* n bytes, ARENA_ALIGN-aligned, not zeroed; NULL when the budget or the machine says no.
  * n = 0 gives a valid pointer of no bytes. */

@@ -17,6 +17,7 @@ bool hash_index_room(hash_index *x, arena *a)
         while (slot[j].at) j = (j + 1) & mask;
         slot[j] = old[i];
     }
+    if (!old) x->seed = a->seed;
     x->slot = slot;
     x->mask = mask;
     return true;

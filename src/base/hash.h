@@ -1,7 +1,10 @@
 /* base/hash.h - XXH3 and the open-addressing index that sits beside an array.
  *
  * An index owns no keys: slot[] holds position + 1 in somebody's array, 0 is free.  The array is the
- * truth and the order; the index can be dropped and rebuilt.  Load stays under 3/4. */
+ * truth and the order; the index can be dropped and rebuilt.  Load stays under 3/4.
+ *
+ * Hashes of keys begin with the seed, and nothing that anybody sees depends on it: order comes from the
+ * array, never from the slots. */
 #pragma once
 #include "base/arena.h"
 #include "base/str.h"
@@ -36,12 +39,14 @@ typedef struct hash_index {
     hash_slot *slot;
     uint32_t mask; /* slots - 1 */
     uint32_t n;    /* used */
+    uint64_t seed; /* the arena's, from the first hash_index_room on */
 } hash_index;
 
-/* Room for one more entry; false at the budget. */
+/* Room for one more entry; false at the budget.  Comes before the first hash, which wants the seed. */
 NODISCARD bool hash_index_room(hash_index *x, arena *a);
 
 /* How to look up or add the entry of hash h:
+ *     uint64_t h = hash_bytes(key.p, key.n, x->seed);
  *     uint32_t i = hash_first(x, h);
  *     for (uint32_t at; hash_next(x, &i, h, &at); i++)
  *         if (array[at] is the one) return at;

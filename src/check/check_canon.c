@@ -8,6 +8,7 @@ typedef struct tables {
     const model *m;
     const dict *d;
     canon *c;
+    uint64_t seed;
     uint32_t *list[2]; /* two attribute sets, sorted */
 } tables;
 
@@ -161,7 +162,7 @@ static bool same_attrs(tables *t, span a, span b)
 static uint64_t string_hash(tables *t, size_t i)
 {
     str s = t->d->strings.v[i];
-    return hash_bytes(s.p, s.n, 0);
+    return hash_bytes(s.p, s.n, t->seed);
 }
 static bool string_same(tables *t, size_t i, size_t j)
 {
@@ -171,7 +172,7 @@ static bool string_same(tables *t, size_t i, size_t j)
 static uint64_t attribute_hash(tables *t, size_t i)
 {
     const attribute *a = &t->d->attributes.v[i];
-    uint64_t h = hash_mix(string_of(t, a->key), string_of(t, a->unit));
+    uint64_t h = hash_mix(hash_mix(t->seed, string_of(t, a->key)), string_of(t, a->unit));
     return hash_value(t->d, &a->value, h);
 }
 static bool attribute_same(tables *t, size_t i, size_t j)
@@ -184,7 +185,8 @@ static bool attribute_same(tables *t, size_t i, size_t j)
 static uint64_t mapping_hash(tables *t, size_t i)
 {
     const mapping *m = &t->d->mappings.v[i];
-    uint64_t h = hash_mix(hash_mix(m->memory_start, m->memory_limit), m->file_offset);
+    uint64_t h =
+        hash_mix(hash_mix(hash_mix(t->seed, m->memory_start), m->memory_limit), m->file_offset);
     return hash_attrs(t, m->attrs, hash_mix(h, string_of(t, m->filename)));
 }
 static bool mapping_same(tables *t, size_t i, size_t j)
@@ -200,7 +202,8 @@ static uint64_t function_hash(tables *t, size_t i)
 {
     const function *f = &t->d->functions.v[i];
     uint64_t names = (uint64_t)string_of(t, f->name) << 32 | string_of(t, f->system_name);
-    return hash_mix(hash_mix(names, string_of(t, f->filename)), (uint64_t)f->start_line);
+    return hash_mix(hash_mix(hash_mix(t->seed, names), string_of(t, f->filename)),
+                    (uint64_t)f->start_line);
 }
 static bool function_same(tables *t, size_t i, size_t j)
 {
@@ -213,7 +216,8 @@ static bool function_same(tables *t, size_t i, size_t j)
 static uint64_t location_hash(tables *t, size_t i)
 {
     const location *l = &t->d->locations.v[i];
-    uint64_t h = hash_mix(l->address, canon_of(t->c->mappings, l->mapping, t->d->mappings.n));
+    uint64_t h = hash_mix(hash_mix(t->seed, l->address),
+                          canon_of(t->c->mappings, l->mapping, t->d->mappings.n));
     for (uint32_t k = 0; k < l->lines.n; k++) {
         const line *x = &t->d->lines.v[l->lines.at + k];
         h = hash_mix(hash_mix(h, function_of(t, x->function)),
@@ -241,8 +245,8 @@ static uint64_t stack_hash(tables *t, size_t i)
 {
     span s = dict_stack(t->d, (uint32_t)i);
     const uint32_t *v = pool_at(&t->d->frames, s.at);
-    if (!t->c->locations) return hash_bytes(v, s.n * sizeof *v, s.n);
-    uint64_t h = s.n;
+    if (!t->c->locations) return hash_bytes(v, s.n * sizeof *v, t->seed);
+    uint64_t h = hash_mix(t->seed, s.n);
     for (uint32_t k = 0; k < s.n; k++) h = hash_mix(h, location_of(t, v[k]));
     return h;
 }
@@ -258,7 +262,7 @@ static bool stack_same(tables *t, size_t i, size_t j)
 
 static uint64_t link_hash(tables *t, size_t i)
 {
-    return hash_bytes(&t->d->links.v[i], sizeof(link_ids), 0);
+    return hash_bytes(&t->d->links.v[i], sizeof(link_ids), t->seed);
 }
 static bool link_same(tables *t, size_t i, size_t j)
 {
@@ -272,7 +276,7 @@ static bool index_sized(hash_index *x, size_t n, arena *a)
     size_t slots = 16;
     while (slots * 3 / 4 <= n) slots *= 2;
     if (slots > UINT32_MAX / 2) return false;
-    *x = (hash_index){arena_new(a, hash_slot, slots), (uint32_t)(slots - 1), 0};
+    *x = (hash_index){arena_new(a, hash_slot, slots), (uint32_t)(slots - 1), 0, a->seed};
     return x->slot != NULL;
 }
 
@@ -327,8 +331,8 @@ bool canon_build(const model *m, arena *a, canon *out)
 {
     *out = (canon){0};
     const dict *d = &m->dict;
-    tables t = {.m = m, .d = d, .c = out};
-    arena x = {.budget = a->budget}; /* one hash index at a time */
+    tables t = {.m = m, .d = d, .c = out, .seed = a->seed};
+    arena x = arena_beside(a); /* one hash index at a time */
     bool ok =
         make_lists(&t, a) &&
         dedupe(&t, d->strings.n, string_hash, string_same, &x, a, &out->strings) &&

@@ -46,7 +46,7 @@ static void unique_keys(checker *c, const step *up, const char *field, const key
                 c->failed = true;
                 return;
             }
-            h = hash_bytes(key.p, key.n, 0);
+            h = hash_bytes(key.p, key.n, x.seed);
             slot = hash_first(&x, h);
             for (; !found && hash_next(&x, &slot, h, &first); slot++)
                 found = str_eq(key_of(d, &v[first]), key);
@@ -153,7 +153,7 @@ static bool index_keys(checker *c, key_set *s)
     for (size_t i = 0; i < s->kv->n; i++) {
         if (!hash_index_room(&s->x, &c->tmp)) return !(c->failed = true);
         str key = key_of(&c->m->dict, &s->kv->v[i]);
-        uint64_t h = hash_bytes(key.p, key.n, 0);
+        uint64_t h = hash_bytes(key.p, key.n, s->x.seed);
         uint32_t slot = hash_first(&s->x, h), other;
         bool found = false;
         for (; !found && hash_next(&s->x, &slot, h, &other); slot++)
@@ -168,7 +168,7 @@ static bool set_has(checker *c, key_set *s, str key)
     const dict *d = &c->m->dict;
     if (s->kv->n <= FEW_PAIRS) return has_key(d, s->kv, key);
     if (!s->indexed && !index_keys(c, s)) return true;
-    uint64_t h = hash_bytes(key.p, key.n, 0);
+    uint64_t h = hash_bytes(key.p, key.n, s->x.seed);
     uint32_t slot = hash_first(&s->x, h), i;
     for (; hash_next(&s->x, &slot, h, &i); slot++)
         if (str_eq(key_of(d, &s->kv->v[i]), key)) return true;

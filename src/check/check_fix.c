@@ -287,6 +287,7 @@ bool check_fix(const model *in, arena *a, model *out, fix_report *r, err *e)
         return err_set(e, ERR_LIMIT, "memory ran out while repairing");
     }
     out->checked = true;
+    out->seed = a->seed;
     out->n_unknown = 0;
     report(x, r);
     return true;

@@ -55,8 +55,8 @@ static bool resolve_keys(profcheck *j)
     if (!same || !j->stamp || !j->key_of) return false;
     for (size_t i = 0; i < n; i++) {
         str s = j->d.strings.v[i];
-        uint64_t h = hash_bytes(s.p, s.n, 0);
         if (!hash_index_room(&x, j->a)) return false;
+        uint64_t h = hash_bytes(s.p, s.n, x.seed);
         uint32_t slot = hash_first(&x, h), first = 0;
         bool found = false;
         for (; !found && hash_next(&x, &slot, h, &first); slot++)

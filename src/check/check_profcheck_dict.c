@@ -35,10 +35,9 @@ static bool duplicate_mapping(profcheck *j, hash_index *x, size_t i)
     go_mapping *m = &j->d.mappings.v[i];
     int32_t *v = m->attrs.n ? j->d.refs.v + m->attrs.at : NULL;
     if (v) qsort(v, m->attrs.n, sizeof *v, by_number);
-    uint64_t h =
-        hash_mix(hash_mix(m->start, m->limit), hash_mix(m->file_offset, (uint32_t)m->filename));
-    h = hash_bytes(v, m->attrs.n * sizeof *v, h);
     if (!hash_index_room(x, j->a)) return !(j->limit = true);
+    uint64_t h = hash_mix(hash_mix(hash_mix(x->seed, m->start), m->limit), m->file_offset);
+    h = hash_bytes(v, m->attrs.n * sizeof *v, hash_mix(h, (uint32_t)m->filename));
     uint32_t slot = hash_first(x, h), first;
     for (; hash_next(x, &slot, h, &first); slot++)
         if (same_mapping(j, &j->d.mappings.v[first], m)) return true;
@@ -144,11 +143,11 @@ static void check_strings(profcheck *j)
     }
     for (size_t i = 0; j->o.check_dupes && i < j->d.strings.n; i++) {
         str s = j->d.strings.v[i];
-        uint64_t h = hash_bytes(s.p, s.n, 0);
         if (!hash_index_room(&x, j->a)) {
             j->limit = true;
             return;
         }
+        uint64_t h = hash_bytes(s.p, s.n, x.seed);
         uint32_t slot = hash_first(&x, h), first = 0;
         bool found = false;
         for (; !found && hash_next(&x, &slot, h, &first); slot++)

@@ -83,7 +83,7 @@ static void id_rule(checker *c)
             c->failed = true;
             return;
         }
-        uint64_t h = hash_bytes(id, 16, 0);
+        uint64_t h = hash_bytes(id, 16, x.seed);
         uint32_t slot = hash_first(&x, h), first;
         bool found = false;
         for (; !found && hash_next(&x, &slot, h, &first); slot++)

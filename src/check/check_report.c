@@ -60,6 +60,7 @@ bool checker_open(checker *c, const check_opts *o, arena *a, err *e)
 {
     memset(c, 0, sizeof *c);
     c->a = a;
+    c->tmp.seed = a->seed;
     if (a->budget) c->tmp.budget = a->budget > a->used ? a->budget - a->used : 1;
     c->max_examples = CHECK_EXAMPLES;
     for (size_t i = 0; i < RULE_COUNT; i++) c->on[i] = !o || !o->n_only;

@@ -152,7 +152,7 @@ static uint64_t identity_hash(const identity *x, size_t i)
 {
     size_t n;
     const uint32_t *v = attr_set(x, i, 0, &n);
-    uint64_t h = (uint64_t)stack_of(x, i) << 32 | link_of(x, i);
+    uint64_t h = hash_mix(x->a->seed, (uint64_t)stack_of(x, i) << 32 | link_of(x, i));
     for (size_t k = 0; k < n; k++) h = h * 0x9e3779b97f4a7c15u ^ v[k];
     return hash_mix(h, n);
 }
@@ -167,7 +167,7 @@ static bool open_identity(identity *x, hash_index *ix)
     }
     while (slots * 3 / 4 <= n) slots *= 2;
     if (slots > UINT32_MAX / 2) return false;
-    *ix = (hash_index){arena_new(x->a, hash_slot, slots), (uint32_t)(slots - 1), 0};
+    *ix = (hash_index){arena_new(x->a, hash_slot, slots), (uint32_t)(slots - 1), 0, x->a->seed};
     x->list[0] = arena_array(x->a, most, sizeof(uint32_t));
     x->list[1] = arena_array(x->a, most, sizeof(uint32_t));
     return ix->slot && x->list[0] && x->list[1];
@@ -206,7 +206,7 @@ static void identities(checker *c, const profile *p, size_t pi, arena *tmp)
 void check_samples(checker *c)
 {
     const model *m = c->m;
-    arena tmp = {.budget = c->tmp.budget};
+    arena tmp = arena_beside(&c->tmp);
     for (size_t i = 0; i < m->profiles.n; i++) {
         const profile *p = &m->profiles.v[i];
         if (!p->n_samples) continue;

@@ -97,7 +97,7 @@ static void cat(cli *c, const char *path)
     }
     if (!input_unpack(c, path, &in)) return;
     err e = {0};
-    arena a = {.budget = in.arena.budget}; /* of one payload */
+    arena a = arena_beside(&in.arena); /* of one payload */
     frames f = frames_of(in.doc.bytes, c->o.max_payload, &a);
     bool ok = true;
     for (payload p; ok && !c->out_closed && frames_next(&f, &p, &e); arena_reset(&a)) {

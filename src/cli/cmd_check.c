@@ -73,7 +73,7 @@ static void check_file(cli *c, const char *path, json_out *o)
     input in;
     if (!input_unpack(c, path, &in)) return;
     err e = {0};
-    arena a = {.budget = in.arena.budget}; /* of one payload */
+    arena a = arena_beside(&in.arena); /* of one payload */
     frames f = frames_of(in.doc.bytes, c->o.max_payload, &a);
     review w = {.path = path, .json = o};
     bool ok = true, several = false;

@@ -39,6 +39,7 @@ bool input_load(cli *c, const char *path, input *in)
     err e = {0};
     *in = (input){.path = path};
     in->arena.budget = c->o.max_memory ? c->o.max_memory : DEFAULT_MAX_MEMORY;
+    in->arena.seed = c->seed;
     if (file_read(path, max_bytes(c), &in->file, &e)) return true;
     cli_fail_err(c, path, &e);
     return false;

@@ -1,6 +1,7 @@
 /* kiln - the program.  Parses, dispatches, flushes; the commands do the rest. */
 #include "cli/cli.h"
 
+#include "sys/entropy.h"
 #include "base/ban.h"
 #include <signal.h>
 #include <unistd.h>
@@ -10,6 +11,13 @@ static bool wants_color(const char *when, bool terminal)
     if (when && !strcmp(when, "always")) return true;
     if (when && !strcmp(when, "never")) return false;
     return terminal;
+}
+
+/* Random, so that an input cannot be made to fit it; fixed by KILN_SEED for those who compare times. */
+static uint64_t choose_seed(void)
+{
+    const char *fixed = getenv("KILN_SEED");
+    return fixed && *fixed ? strtoull(fixed, NULL, 0) : entropy_u64();
 }
 
 static void dispatch(cli *c)
@@ -33,6 +41,7 @@ int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an end, not an accident: cli_flush sees EPIPE */
     cli c = {.term = term_of(STDOUT_FILENO), .term_err = term_of(STDERR_FILENO)};
+    c.seed = choose_seed();
     err e = {0};
     if (!options_parse(argc, argv, &c.command, &c.o, &c.args, &c.n_args, &e)) {
         cli_fail_err(&c, NULL, &e);

@@ -82,6 +82,9 @@ static void overview(buf *b)
     exit_status(b);
     section(b, "ENVIRONMENT");
     buf_z(b, ".TP\n\\fBNO_COLOR\\fR\nNo colours on a terminal when set and not empty.\n");
+    buf_z(b,
+          ".TP\n\\fBKILN_SEED\\fR\nSeed of the hash tables, a number; random otherwise. No output "
+          "depends on it.\n");
 }
 
 void man_page(buf *b, const command *c)

@@ -6,7 +6,7 @@
 static chrome_cpu *cpu_of(chrome *c, uint32_t process, uint32_t track, str id)
 {
     if (!hash_index_room(&c->cpu_index, c->work)) return NULL;
-    uint64_t h = hash_bytes(id.p, id.n, process);
+    uint64_t h = hash_bytes(id.p, id.n, hash_mix(c->cpu_index.seed, process));
     uint32_t i = hash_first(&c->cpu_index, h);
     for (uint32_t at; hash_next(&c->cpu_index, &i, h, &at); i++)
         if (c->cpus.v[at].process == process && str_eq(c->cpus.v[at].id, id)) return &c->cpus.v[at];

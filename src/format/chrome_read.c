@@ -32,7 +32,7 @@ static uint32_t args_attr(trace *t, json_slice args)
     t->n_args_lost++;
     if (args.bytes.n > CHROME_MAX_ARGS_BYTES) return 0;
     if (!hash_index_room(&c->args_index, c->work)) return c->b.failed = true, 0;
-    uint64_t h = hash_bytes(args.bytes.p, args.bytes.n, 5);
+    uint64_t h = hash_bytes(args.bytes.p, args.bytes.n, c->args_index.seed);
     uint32_t i = hash_first(&c->args_index, h);
     for (uint32_t at; hash_next(&c->args_index, &i, h, &at); i++) {
         uint32_t attr = c->args.v[at];
@@ -304,7 +304,7 @@ bool chrome_read(str bytes, const read_opts *o, arena *a, model *out, err *e)
 {
     arena work = work_arena(a);
     trace t = {.c = {.work = &work, .l = o->ledger, .anchor = o->time_anchor, .e = e}};
-    bool ok = (builder_init(&t.c.b, a, 0) && nest_tree_init(&t.c.tree, &t.c.b, &work)) ||
+    bool ok = (builder_init(&t.c.b, a) && nest_tree_init(&t.c.tree, &t.c.b, &work)) ||
               chrome_out_of_memory(&t.c);
     ok = ok && read_text(&t, bytes, e) && read_again(&t, bytes, e) && put_all(&t.c);
     if (ok) losses(&t);

@@ -10,7 +10,7 @@
 static uint32_t frame_of(chrome *c, str id)
 {
     if (!hash_index_room(&c->frame_index, c->work)) return UINT32_MAX;
-    uint64_t h = hash_bytes(id.p, id.n, 3);
+    uint64_t h = hash_bytes(id.p, id.n, c->frame_index.seed);
     uint32_t i = hash_first(&c->frame_index, h);
     for (uint32_t at; hash_next(&c->frame_index, &i, h, &at); i++)
         if (str_eq(c->frames.v[at].id, id)) return at;
@@ -105,7 +105,7 @@ static bool settle_frame(chrome *c, uint32_t at, u32s *path)
 static uint32_t type_of(chrome *c, uint32_t process, str name)
 {
     if (!hash_index_room(&c->type_index, c->work)) return UINT32_MAX;
-    uint64_t h = hash_bytes(name.p, name.n, process);
+    uint64_t h = hash_bytes(name.p, name.n, hash_mix(c->type_index.seed, process));
     uint32_t i = hash_first(&c->type_index, h);
     for (uint32_t at; hash_next(&c->type_index, &i, h, &at); i++)
         if (c->types.v[at].process == process && str_eq(c->types.v[at].name, name)) return at;

@@ -28,7 +28,7 @@ static bool keep(chrome *c, str *s)
 uint32_t chrome_process_of(chrome *c, chrome_id pid)
 {
     if (!hash_index_room(&c->process_index, c->work)) return UINT32_MAX;
-    uint64_t h = hash_id(pid, 1);
+    uint64_t h = hash_id(pid, c->process_index.seed);
     uint32_t i = hash_first(&c->process_index, h);
     for (uint32_t at; hash_next(&c->process_index, &i, h, &at); i++)
         if (same_id(c->processes.v[at].pid, pid)) return at;
@@ -63,7 +63,7 @@ static uint32_t find_track(chrome *c, chrome_id pid, chrome_id tid)
 {
     uint32_t process = chrome_process_of(c, pid);
     if (process == UINT32_MAX || !hash_index_room(&c->track_index, c->work)) return UINT32_MAX;
-    uint64_t h = hash_id(tid, process);
+    uint64_t h = hash_id(tid, hash_mix(c->track_index.seed, process));
     uint32_t i = hash_first(&c->track_index, h), at;
     bool found = false;
     for (; !found && hash_next(&c->track_index, &i, h, &at); i++) {
@@ -92,7 +92,8 @@ uint32_t chrome_async_track_of(chrome *c, chrome_id pid, str category, str id)
 {
     uint32_t process = chrome_process_of(c, pid);
     if (process == UINT32_MAX || !hash_index_room(&c->track_index, c->work)) return UINT32_MAX;
-    uint64_t h = hash_bytes(id.p, id.n, hash_bytes(category.p, category.n, ~(uint64_t)process));
+    uint64_t h = hash_mix(c->track_index.seed, ~(uint64_t)process);
+    h = hash_bytes(id.p, id.n, hash_bytes(category.p, category.n, h));
     uint32_t i = hash_first(&c->track_index, h);
     for (uint32_t at; hash_next(&c->track_index, &i, h, &at); i++) {
         const chrome_track *t = &c->tracks.v[at];
@@ -124,7 +125,8 @@ static inline uint64_t some_of(str s)
 static uint32_t find_location(chrome *c, str name, str category)
 {
     if (!hash_index_room(&c->name_index, c->work)) return c->b.failed = true, 0;
-    uint64_t h = hash_bytes(name.p, name.n, hash_bytes(category.p, category.n, 2));
+    uint64_t h = hash_bytes(category.p, category.n, c->name_index.seed);
+    h = hash_bytes(name.p, name.n, h);
     uint32_t i = hash_first(&c->name_index, h);
     for (uint32_t at; hash_next(&c->name_index, &i, h, &at); i++)
         if (same_text(c->names.v[at].name, name) && same_text(c->names.v[at].category, category))

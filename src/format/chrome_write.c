@@ -170,7 +170,7 @@ static bool node_of(writer *w, uint32_t *out)
     for (size_t i = 0; i < w->frames.stack.n; i++) {
         stack_node want = {parent, w->frames.stack.v[i]};
         if (!hash_index_room(&w->index, &w->work)) return false;
-        uint64_t h = hash_mix(7, (uint64_t)want.parent << 32 | want.frame);
+        uint64_t h = hash_mix(w->index.seed, (uint64_t)want.parent << 32 | want.frame);
         uint32_t k = hash_first(&w->index, h), at;
         bool found = false;
         for (; !found && hash_next(&w->index, &k, h, &at); k++)
@@ -416,7 +416,7 @@ static bool write_all(writer *w, err *e)
 
 bool chrome_write(const model *m, const write_opts *o, buf *out, err *e)
 {
-    writer w = {.m = m, .j = {.b = out}, .l = o->ledger};
+    writer w = {.m = m, .j = {.b = out}, .l = o->ledger, .work.seed = m->seed};
     losses(m, o->ledger);
     bool ok = write_all(&w, e);
     arena_free(&w.work);

@@ -7,11 +7,16 @@
 
 enum { SHARED_FRAMES_PER_BYTE = 16 }; /* readers refuse a message that unfolds to far more */
 
+typedef struct suffix {
+    span at;
+    uint64_t hash; /* all of it: comparing every suffix with every other would not be linear */
+} suffix;
+
 typedef struct slicer {
     dw *w;
     b_slices *to;
-    hash_index suffixes; /* (start, length) of everything that ends a stack */
-    VEC(span) known;
+    hash_index suffixes; /* of everything that ends a stack */
+    VEC(suffix) known;
     uint64_t shared; /* frames that slices may still have in common */
 } slicer;
 
@@ -31,7 +36,7 @@ static bool same_frames(const slicer *x, span slice, span stack)
 
 static uint64_t hash_stack(const slicer *x, span s)
 {
-    uint64_t h = 0;
+    uint64_t h = x->suffixes.seed;
     for (uint32_t k = s.n; k-- > 0;) h = hash_mix(h, frame(x, s, k));
     return h;
 }
@@ -46,18 +51,18 @@ static bool append(slicer *x, span s, span *slice)
         if (!slot) return false;
         *slot = frame(x, s, k);
     }
-    uint64_t h = 0;
+    uint64_t h = w->tmp.seed;
     for (uint32_t k = s.n; k-- > 0;) {
-        h = hash_mix(h, frame(x, s, k));
         if (!hash_index_room(&x->suffixes, &w->tmp)) return false;
+        h = hash_mix(h, frame(x, s, k));
         uint32_t i = hash_first(&x->suffixes, h), at;
         bool there = false;
         for (; !there && hash_next(&x->suffixes, &i, h, &at); i++)
-            there = x->known.v[at].n == s.n - k;
+            there = x->known.v[at].at.n == s.n - k && x->known.v[at].hash == h;
         if (there) continue;
-        span *slot = vec_push(&w->tmp, &x->known);
+        suffix *slot = vec_push(&w->tmp, &x->known);
         if (!slot) return false;
-        *slot = (span){slice->at + k, s.n - k};
+        *slot = (suffix){{slice->at + k, s.n - k}, h};
         hash_put(&x->suffixes, i, h, (uint32_t)(x->known.n - 1));
     }
     return true;
@@ -69,9 +74,10 @@ static bool share(slicer *x, span s, span *slice)
     uint64_t h = hash_stack(x, s);
     uint32_t i = hash_first(&x->suffixes, h);
     for (uint32_t at; hash_next(&x->suffixes, &i, h, &at); i++) {
-        if (x->known.v[at].n != s.n || !same_frames(x, x->known.v[at], s)) continue;
+        span there = x->known.v[at].at;
+        if (there.n != s.n || !same_frames(x, there, s)) continue;
         x->shared -= s.n;
-        *slice = x->known.v[at];
+        *slice = there;
         return true;
     }
     return false;

@@ -90,6 +90,7 @@ static bool map_open(dw *w, index_map *x, size_t n)
 bool dw_open(dw *w, const model *m, const write_opts *o, buf *out)
 {
     *w = (dw){.m = m, .out = out, .ledger = o->ledger};
+    w->a.seed = w->tmp.seed = m->seed;
     const dict *d = &m->dict;
     w->role = arena_new(&w->a, uint8_t, d->attributes.n);
     bool ok = w->role && map_open(w, &w->stacks, dict_n_stacks(d)) &&
@@ -160,7 +161,7 @@ uint32_t dw_string(dw *w, str s)
     }
     if (!s.n) return 0;
     if (!hash_index_room(&w->string_index, &w->tmp)) return w->failed = true, 0;
-    uint64_t h = hash_bytes(s.p, s.n, 0);
+    uint64_t h = hash_bytes(s.p, s.n, w->string_index.seed);
     uint32_t i = hash_first(&w->string_index, h);
     for (uint32_t at; hash_next(&w->string_index, &i, h, &at); i++)
         if (str_eq(w->strings.v[at], s)) return at;
@@ -185,7 +186,7 @@ uint32_t dw_set(dw *w, const uint32_t *attrs, size_t n, uint32_t takes)
     if (!len) return 0;
     if (!hash_index_room(&w->set_index, &w->tmp)) return w->failed = true, 0;
     const uint32_t *mine = w->set_attrs.v + at;
-    uint64_t h = hash_bytes(mine, bytes, len);
+    uint64_t h = hash_bytes(mine, bytes, w->set_index.seed);
     uint32_t i = hash_first(&w->set_index, h);
     for (uint32_t k; hash_next(&w->set_index, &i, h, &k); i++) {
         span s = w->sets.v[k];

@@ -9,12 +9,12 @@ enum { TELL_EVERY = 4 << 20 };
 
 bool text_open(text_reader *r, str bytes, const read_opts *o, arena *a, err *e)
 {
-    *r = (text_reader){.o = o, .work = {.budget = a->budget}, .base = NO_OFFSET};
+    *r = (text_reader){.o = o, .work = arena_beside(a), .base = NO_OFFSET};
     if (!text_decode(bytes, o->ledger, a, &r->text, e)) return false;
     uintptr_t skipped =
         (uintptr_t)r->text.p - (uintptr_t)bytes.p; /* a byte order mark, or far off */
     if (skipped <= bytes.n) r->base = skipped;
-    if (!builder_init(&r->b, a, 0))
+    if (!builder_init(&r->b, a))
         return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", a->budget);
     r->b.borrow = true;
     return true;
@@ -76,7 +76,7 @@ static uint32_t make_location(text_reader *r, str frame)
 static uint32_t frame_location(text_reader *r, str frame)
 {
     if (!hash_index_room(&r->by_text, &r->work)) return spent(r), 0;
-    uint64_t h = hash_bytes(frame.p, frame.n, 0);
+    uint64_t h = hash_bytes(frame.p, frame.n, r->by_text.seed);
     uint32_t i = hash_first(&r->by_text, h);
     for (uint32_t at; hash_next(&r->by_text, &i, h, &at); i++)
         if (str_eq(r->frames.v[at].text, frame)) return r->frames.v[at].location;
@@ -133,7 +133,7 @@ static text_sample *new_sample(text_reader *r, text_sample key, const uint32_t *
 static text_sample *find_sample(text_reader *r, text_sample key, const uint32_t *attrs)
 {
     if (!hash_index_room(&r->by_identity, &r->work)) return NULL;
-    uint64_t h = hash_mix(hash_mix(key.timed, key.stack), key.link);
+    uint64_t h = hash_mix(hash_mix(hash_mix(r->by_identity.seed, key.timed), key.stack), key.link);
     if (key.attrs.n) h = hash_bytes(attrs, key.attrs.n * sizeof *attrs, h);
     uint32_t i = hash_first(&r->by_identity, h);
     for (uint32_t at; hash_next(&r->by_identity, &i, h, &at); i++)

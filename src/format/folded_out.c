@@ -166,7 +166,7 @@ static void choose(text_writer *w, str type, str unit)
 bool text_write_open(text_writer *w, const model *m, const write_opts *o, str type, str unit,
                      err *e)
 {
-    *w = (text_writer){.m = m, .o = o, .scale = 1};
+    *w = (text_writer){.m = m, .o = o, .scale = 1, .a.seed = m->seed};
     w->chosen = arena_new(&w->a, bool, m->profiles.n);
     w->of_location = arena_new(&w->a, span, m->dict.locations.n);
     w->mapping_seen = arena_new(&w->a, bool, m->dict.mappings.n);
@@ -251,7 +251,7 @@ static bool intern(text_writer *w, uint32_t *frame)
 {
     if (w->scratch.failed || !hash_index_room(&w->by_name, &w->a)) return false;
     str s = buf_view(&w->scratch);
-    uint64_t h = hash_bytes(s.p, s.n, 0);
+    uint64_t h = hash_bytes(s.p, s.n, w->by_name.seed);
     uint32_t i = hash_first(&w->by_name, h);
     for (uint32_t at; hash_next(&w->by_name, &i, h, &at); i++)
         if (str_eq(w->names.v[at], s)) return *frame = at, true;

@@ -25,7 +25,7 @@ static stack_sum *intern(folder *x)
 {
     const u32s *s = &x->scratch;
     if (!hash_index_room(&x->index, &x->w.a)) return NULL;
-    uint64_t h = hash_bytes(s->v, s->n * sizeof *s->v, 0);
+    uint64_t h = hash_bytes(s->v, s->n * sizeof *s->v, x->index.seed);
     uint32_t i = hash_first(&x->index, h);
     for (uint32_t at; hash_next(&x->index, &i, h, &at); i++) {
         span f = x->sums.v[at].frames;

@@ -252,8 +252,9 @@ static bool find_groups(gecko_walk *w)
     hash_index x = {0};
     for (uint32_t i = 0; i < w->threads.n; i++) {
         gecko_thread *t = &w->threads.v[i];
-        uint64_t h = hash_bytes(t->pid.p, t->pid.n, t->pid.n ? 0 : t->process + 1);
         if (!hash_index_room(&x, w->r.work)) return out_of_memory(w->e);
+        uint64_t h = hash_mix(x.seed, t->pid.n ? 0 : t->process + 1);
+        h = hash_bytes(t->pid.p, t->pid.n, h);
         uint32_t k = hash_first(&x, h), at;
         bool found = false;
         for (; !found && hash_next(&x, &k, h, &at); k++) {
@@ -308,7 +309,7 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
     (void)f, (void)verdict;
     arena work = work_arena(a);
     gecko_walk w = {.r = {.work = &work, .l = o->ledger}, .anchor = o->time_anchor, .e = e};
-    bool ok = builder_init(&w.r.b, a, 0) && nest_tree_init(&w.r.tree, &w.r.b, &work);
+    bool ok = builder_init(&w.r.b, a) && nest_tree_init(&w.r.tree, &w.r.b, &work);
     ok = ok ? read_all(&w, bytes) : out_of_memory(e);
     ok = ok && builder_finish(&w.r.b, out, e);
     if (ok && w.unanchored) observe_anchor(out, o->time_anchor);

@@ -34,8 +34,9 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
                  layout_verdict *verdict, err *e)
 {
     (void)f, (void)verdict;
-    jfr r = {.o = o, .in = bytes, .a = a, .work = {.budget = a->budget}, .made = {.a = a}, .e = e};
-    bool ok = builder_init(&r.b, a, 0) || jfr_no_memory(&r);
+    jfr r = {.o = o, .in = bytes, .a = a, .work = arena_beside(a), .made = {.a = a}, .e = e};
+    r.chunk_a.seed = a->seed;
+    bool ok = builder_init(&r.b, a) || jfr_no_memory(&r);
     r.b.borrow = true; /* texts view the input or lie in `a` */
     ok = ok && read_chunks(&r) && jfr_emit(&r) && builder_finish(&r.b, out, e);
     if (ok) jfr_lose(&r, LOSS_TEXT, r.made.n_bad, "", (str){0});

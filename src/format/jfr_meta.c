@@ -89,12 +89,10 @@ static junit unit_of(str word)
     return JU_NONE;
 }
 
-static uint64_t id_hash(uint64_t id) { return hash_mix(0, id); }
-
 jtype *jfr_type(const jfr *r, uint64_t id)
 {
     if (!r->meta.types.n) return NULL;
-    uint64_t h = id_hash(id);
+    uint64_t h = hash_mix(r->meta.by_id.seed, id);
     uint32_t i = hash_first(&r->meta.by_id, h);
     for (uint32_t at; hash_next(&r->meta.by_id, &i, h, &at); i++)
         if (r->meta.types.v[at]->id == id) return r->meta.types.v[at];
@@ -110,7 +108,7 @@ static jtype *type_slot(jfr *r, uint64_t id)
         return t;
     }
     if (!hash_index_room(&r->meta.by_id, &r->chunk_a)) return NULL;
-    uint64_t h = id_hash(id);
+    uint64_t h = hash_mix(r->meta.by_id.seed, id);
     uint32_t i = hash_first(&r->meta.by_id, h);
     for (uint32_t at; hash_next(&r->meta.by_id, &i, h, &at); i++) continue;
     jtype **slot = vec_push(&r->chunk_a, &r->meta.types);

@@ -4,15 +4,13 @@
 #include "base/utf8.h"
 #include "base/ban.h"
 
-static uint64_t key_hash(uint64_t key) { return hash_mix(0, key); }
-
 jentry *jfr_constant(const jtype *t, uint64_t key, juse use)
 {
     jpool *p = t ? t->pool : NULL;
     if (!p || !p->entries.n) return NULL;
     if (!p->use) p->use = use;
     if (p->use != use) return NULL;
-    uint64_t h = key_hash(key);
+    uint64_t h = hash_mix(p->by_key.seed, key);
     uint32_t i = hash_first(&p->by_key, h);
     for (uint32_t at; hash_next(&p->by_key, &i, h, &at); i++)
         if (p->entries.v[at].key == key) return &p->entries.v[at];
@@ -29,7 +27,7 @@ jcur jfr_at(const jfr *r, uint32_t at)
 static bool add(jfr *r, jpool *p, uint64_t key, uint32_t at)
 {
     if (!hash_index_room(&p->by_key, &r->chunk_a)) return false;
-    uint64_t h = key_hash(key);
+    uint64_t h = hash_mix(p->by_key.seed, key);
     uint32_t i = hash_first(&p->by_key, h);
     for (uint32_t k; hash_next(&p->by_key, &i, h, &k); i++)
         if (p->entries.v[k].key == key) return true;

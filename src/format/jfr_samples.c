@@ -146,7 +146,8 @@ static void span_attrs(jfr *r, attrs *a, const jplan *p, const uint64_t *s, bool
 static bool group_of(jfr *r, jkind *k, uint32_t stack, uint32_t link, const attrs *a, uint32_t *out)
 {
     if (!hash_index_room(&k->by_group, &r->work)) return false;
-    uint64_t h = hash_bytes(a->v, a->n * sizeof *a->v, (uint64_t)link << 32 | stack);
+    uint64_t h = hash_bytes(a->v, a->n * sizeof *a->v,
+                            hash_mix(k->by_group.seed, (uint64_t)link << 32 | stack));
     uint32_t i = hash_first(&k->by_group, h);
     for (uint32_t at; hash_next(&k->by_group, &i, h, &at); i++) {
         const jgroup *g = &k->groups.v[at];

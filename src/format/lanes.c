@@ -76,8 +76,8 @@ static bool same_lane(const lane *a, const lane *b)
 static bool find_lane(splitter *s, hash_index *x, const lane *want, uint32_t *at)
 {
     if (!hash_index_room(x, s->a)) return false;
-    uint64_t h =
-        hash_bytes(want->name.p, want->name.n, hash_mix(want->has_tid, (uint64_t)want->tid));
+    uint64_t h = hash_mix(hash_mix(x->seed, want->has_tid), (uint64_t)want->tid);
+    h = hash_bytes(want->name.p, want->name.n, h);
     h = hash_bytes(want->id.p, want->id.n, h);
     uint32_t i = hash_first(x, h);
     for (; hash_next(x, &i, h, at); i++)

@@ -20,7 +20,7 @@ static bool same_frame(const lane_frame *a, const lane_frame *b)
 static bool find_frame(lane_frames *t, const lane_frame *f, uint32_t *at)
 {
     if (!hash_index_room(&t->index, t->a)) return false;
-    uint64_t h = hash_mix((uint64_t)f->line, (uint64_t)f->column);
+    uint64_t h = hash_mix(hash_mix(t->index.seed, (uint64_t)f->line), (uint64_t)f->column);
     h = hash_bytes(f->name.p, f->name.n, h);
     h = hash_bytes(f->file.p, f->file.n, h);
     h = hash_bytes(f->category.p, f->category.n, h);

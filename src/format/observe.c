@@ -141,7 +141,7 @@ void observe_anchor(model *m, uint64_t anchor)
 
 arena work_arena(const arena *a)
 {
-    if (!a->budget) return (arena){0};
+    if (!a->budget) return arena_beside(a);
     size_t left = a->budget > a->used ? a->budget - a->used : 0;
-    return (arena){.budget = left ? left : 1};
+    return (arena){.budget = left ? left : 1, .seed = a->seed};
 }

@@ -111,7 +111,7 @@ static uint32_t by_name(const perf_data *d, str name, uint64_t h, bool *found)
 static bool put_build_id(perf_data *d, perf_build_id id)
 {
     if (!hash_index_room(&d->by_filename, d->a)) return perf_no_memory(d);
-    uint64_t h = hash_bytes(id.filename.p, id.filename.n, 0);
+    uint64_t h = hash_bytes(id.filename.p, id.filename.n, d->by_filename.seed);
     bool found;
     uint32_t i = by_name(d, id.filename, h, &found);
     if (found) return true;
@@ -154,7 +154,8 @@ const perf_build_id *perf_find_build_id(const perf_data *d, str filename)
 {
     if (!d->by_filename.n) return NULL;
     bool found;
-    uint32_t at = by_name(d, filename, hash_bytes(filename.p, filename.n, 0), &found);
+    uint64_t h = hash_bytes(filename.p, filename.n, d->by_filename.seed);
+    uint32_t at = by_name(d, filename, h, &found);
     return found ? &d->build_ids.v[at] : NULL;
 }
 

@@ -75,12 +75,10 @@ perf_event *perf_add_event(perf_data *d, const uint8_t *p, size_t n, uint64_t at
     return v;
 }
 
-static uint64_t hash_id(uint64_t id) { return hash_mix(0, id); }
-
 perf_id *perf_find_id(const perf_data *d, uint64_t id)
 {
     if (!d->by_id.n) return NULL;
-    uint64_t h = hash_id(id);
+    uint64_t h = hash_mix(d->by_id.seed, id);
     uint32_t i = hash_first(&d->by_id, h);
     for (uint32_t at; hash_next(&d->by_id, &i, h, &at); i++)
         if (d->ids.v[at].id == id) return &d->ids.v[at];
@@ -100,7 +98,7 @@ bool perf_add_ids(perf_data *d, uint32_t event, const uint8_t *p, uint64_t n, ui
         perf_id *slot = vec_push(d->a, &d->ids);
         if (!slot) return perf_no_memory(d);
         *slot = (perf_id){.id = id, .event = event};
-        uint64_t h = hash_id(id);
+        uint64_t h = hash_mix(d->by_id.seed, id);
         uint32_t k = hash_first(&d->by_id, h);
         for (uint32_t other; hash_next(&d->by_id, &k, h, &other);) k++;
         hash_put(&d->by_id, k, h, (uint32_t)(d->ids.n - 1));

@@ -63,8 +63,8 @@ static bool begin(perf_data *d, perf_thread *t, uint64_t time, uint32_t stack, u
 #define NO_THREAD UINT32_MAX
 static uint32_t raw_thread(perf_data *d, uint32_t raw, uint32_t thread)
 {
-    uint64_t h = hash_mix(0, raw);
     if (!hash_index_room(&d->by_raw_pid, d->a)) return d->b.failed = true, NO_THREAD;
+    uint64_t h = hash_mix(d->by_raw_pid.seed, raw);
     uint32_t i = hash_first(&d->by_raw_pid, h);
     for (uint32_t at; hash_next(&d->by_raw_pid, &i, h, &at); i++)
         if (d->raw_pids.v[at].raw == raw) {

@@ -42,8 +42,8 @@ static uint32_t find_u32(const hash_index *x, uint64_t h, const void *v, size_t 
 
 perf_thread *perf_thread_of(perf_data *d, uint32_t pid, uint32_t tid)
 {
-    uint64_t h = hash_mix(0, tid);
     if (!hash_index_room(&d->by_tid, d->a)) return perf_no_memory(d), NULL;
+    uint64_t h = hash_mix(d->by_tid.seed, tid);
     bool found;
     uint32_t i = find_u32(&d->by_tid, h, d->threads.v, sizeof *d->threads.v, tid, &found);
     if (found) return &d->threads.v[i];
@@ -58,8 +58,8 @@ perf_thread *perf_thread_of(perf_data *d, uint32_t pid, uint32_t tid)
 
 perf_process *perf_process_of(perf_data *d, uint32_t pid)
 {
-    uint64_t h = hash_mix(0, pid);
     if (!hash_index_room(&d->by_pid, d->a)) return perf_no_memory(d), NULL;
+    uint64_t h = hash_mix(d->by_pid.seed, pid);
     bool found;
     uint32_t i = find_u32(&d->by_pid, h, d->processes.v, sizeof *d->processes.v, pid, &found);
     if (found) return &d->processes.v[i];
@@ -202,8 +202,8 @@ static bool add_cgroup(perf_data *d, const perf_record *r)
     if (n < 8) return too_short(d, r, "CGROUP");
     str container = container_of(perf_text(r->body + 8, n - 8));
     if (!container.n) return true;
-    uint64_t id = perf_u64(d, r->body), h = hash_mix(0, id);
     if (!hash_index_room(&d->by_cgroup, d->a)) return perf_no_memory(d);
+    uint64_t id = perf_u64(d, r->body), h = hash_mix(d->by_cgroup.seed, id);
     uint32_t i = hash_first(&d->by_cgroup, h);
     for (uint32_t at; hash_next(&d->by_cgroup, &i, h, &at); i++)
         if (d->cgroups.v[at].id == id) return true;
@@ -217,7 +217,7 @@ static bool add_cgroup(perf_data *d, const perf_record *r)
 static uint32_t container_index(const perf_data *d, uint64_t id)
 {
     if (!d->by_cgroup.n) return 0;
-    uint64_t h = hash_mix(0, id);
+    uint64_t h = hash_mix(d->by_cgroup.seed, id);
     uint32_t i = hash_first(&d->by_cgroup, h);
     for (uint32_t at; hash_next(&d->by_cgroup, &i, h, &at); i++)
         if (d->cgroups.v[at].id == id) return at + 1;
@@ -324,7 +324,7 @@ static bool replay_record(perf_data *d, const perf_record *r)
 
 bool perf_replay(perf_data *d)
 {
-    if (!builder_init(&d->b, d->a, 0) || !perf_maps_init(&d->maps, d->a)) return perf_no_memory(d);
+    if (!builder_init(&d->b, d->a) || !perf_maps_init(&d->maps, d->a)) return perf_no_memory(d);
     d->b.borrow = true;
     perf_off_init(d);
     for (size_t i = 0; i < d->events.n; i++) perf_find_user_ip(d, &d->events.v[i]);

@@ -91,8 +91,8 @@ static uint32_t location_of(perf_data *d, const perf_process *p, unsigned mode, 
     kernel |= mode == MODE_HYPERVISOR || mode == MODE_GUEST_KERNEL;
     uint32_t version = space ? space->version : 0;
     /* Version 0 is an empty space, whoever has it; the kind still tells the frame type. */
-    uint64_t h = hash_mix(hash_mix(0, address), (uint64_t)version << 1 | kernel);
     if (!hash_index_room(&d->by_place, d->a)) return d->b.failed = true, 0;
+    uint64_t h = hash_mix(hash_mix(d->by_place.seed, address), (uint64_t)version << 1 | kernel);
     uint32_t i = hash_first(&d->by_place, h);
     for (uint32_t at; hash_next(&d->by_place, &i, h, &at); i++) {
         const perf_place *x = &d->places.v[at];
@@ -170,10 +170,10 @@ uint32_t perf_stack_of(perf_data *d, const perf_sample *s, uint16_t misc, const 
         .kernel = d->kernel.version,
         .mode = misc & MISC_CPUMODE,
     };
-    uint64_t h = hash_mix(
-        hash_mix(key.ip ^ key.user_ip << 1, (uint64_t)key.user << 32 | key.kernel), key.mode);
-    h = hash_bytes(key.p, key.n * 8, h);
     if (!hash_index_room(&d->by_chain, d->a)) return d->b.failed = true, 0;
+    uint64_t h = hash_mix(d->by_chain.seed, key.ip ^ key.user_ip << 1);
+    h = hash_mix(hash_mix(h, (uint64_t)key.user << 32 | key.kernel), key.mode);
+    h = hash_bytes(key.p, key.n * 8, h);
     uint32_t i = hash_first(&d->by_chain, h);
     for (uint32_t at; hash_next(&d->by_chain, &i, h, &at); i++)
         if (same_chain(&d->chains.v[at], &key)) return d->chains.v[at].stack;

@@ -106,8 +106,8 @@ static str value_of(str text, str key)
 
 static bool add_tracepoint(perf_data *d, perf_tracepoint t)
 {
-    uint64_t h = hash_mix(0, t.id);
     if (!hash_index_room(&d->by_tracepoint, d->a)) return perf_no_memory(d);
+    uint64_t h = hash_mix(d->by_tracepoint.seed, t.id);
     uint32_t i = hash_first(&d->by_tracepoint, h);
     for (uint32_t at; hash_next(&d->by_tracepoint, &i, h, &at); i++)
         if (d->tracepoints.v[at].id == t.id) return true;
@@ -190,7 +190,7 @@ static void put_modifiers(const perf_event *v, buf *b)
 static const perf_tracepoint *tracepoint_of(const perf_data *d, const perf_event *v)
 {
     if (v->type != PERF_TYPE_TRACEPOINT || !d->by_tracepoint.n) return NULL;
-    uint64_t h = hash_mix(0, v->config);
+    uint64_t h = hash_mix(d->by_tracepoint.seed, v->config);
     uint32_t i = hash_first(&d->by_tracepoint, h);
     for (uint32_t at; hash_next(&d->by_tracepoint, &i, h, &at); i++)
         if (d->tracepoints.v[at].id == v->config) return &d->tracepoints.v[at];

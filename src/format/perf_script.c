@@ -172,9 +172,9 @@ static bool keep_line(reader *r, const frame_line *made, uint64_t h, uint32_t sl
  * physical frame behind inlined ones stands for more than its own line. */
 static bool take_frame(reader *r, str text, bool *is)
 {
-    uint64_t h = hash_bytes(text.p, text.n, 0);
     uint32_t i;
     if (!hash_index_room(&r->by_line, r->a)) return no_memory(r);
+    uint64_t h = hash_bytes(text.p, text.n, r->by_line.seed);
     *is = true;
     bool known = find_line(r, text, h, &i), alone = !r->inlined.n;
     if (known && (alone || r->lines.v[i].is_inlined)) return take_known(r, &r->lines.v[i]);
@@ -197,8 +197,8 @@ static bool take_frame(reader *r, str text, bool *is)
 static bool find_event(reader *r, str name, uint32_t *out)
 {
     if (!name.n) name = STR("samples");
-    uint64_t h = hash_bytes(name.p, name.n, 0);
     if (!hash_index_room(&r->by_event, r->a)) return no_memory(r);
+    uint64_t h = hash_bytes(name.p, name.n, r->by_event.seed);
     uint32_t i = hash_first(&r->by_event, h);
     for (; hash_next(&r->by_event, &i, h, out); i++)
         if (str_eq(r->events.v[*out].name, name)) return true;
@@ -392,7 +392,7 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
     if (!d) return no_memory(&r);
     d->a = a, d->o = o, d->e = e;
     r.b = &d->b;
-    if (!builder_init(r.b, a, 0)) return no_memory(&r);
+    if (!builder_init(r.b, a)) return no_memory(&r);
     r.b->borrow = true;
     if (!read_text(&r, bytes)) return false;
     if (!r.n_rows)

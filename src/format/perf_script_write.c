@@ -259,7 +259,7 @@ static bool write_all(writer *w, arena *a)
 bool perf_script_write(const format *f, const model *m, const write_opts *o, buf *out, err *e)
 {
     (void)f;
-    arena a = {0};
+    arena a = {.seed = m->seed};
     buf stacks = {0};
     writer w = {.m = m, .l = o->ledger, .out = out, .stacks = &stacks};
     bool ok = write_all(&w, &a);

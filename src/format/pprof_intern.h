@@ -33,6 +33,7 @@ static inline bool pp_index_room(pp *r, hash_index *x, size_t n)
     while (slots * 3 < (n + 1) * 4) slots *= 2;
     x->slot = arena_new(r->a, hash_slot, slots);
     x->mask = (uint32_t)(slots - 1);
+    x->seed = r->a->seed;
     return x->slot || pp_limit(r);
 }
 
@@ -69,10 +70,10 @@ ALWAYS_INLINE uint32_t pp_string_take(pp *r, uint64_t i)
 
 /* ---- functions ---- */
 
-ALWAYS_INLINE uint64_t pp_function_hash(const function *f)
+ALWAYS_INLINE uint64_t pp_function_hash(const function *f, uint64_t seed)
 {
-    return pp_mul(((uint64_t)f->name << 32 | f->system_name) ^ PP_K1,
-                  ((uint64_t)f->filename << 32 ^ (uint64_t)f->start_line) ^ PP_K2);
+    return pp_mul(((uint64_t)f->name << 32 | f->system_name) ^ PP_K1 ^ seed,
+                  ((uint64_t)f->filename << 32 ^ (uint64_t)f->start_line) ^ PP_K2 ^ seed);
 }
 
 /* d->functions and the index have room. */
@@ -96,13 +97,14 @@ ALWAYS_INLINE uint32_t pp_function_take(pp *r, const function *f, uint64_t h)
 
 /* ---- locations ---- */
 
-ALWAYS_INLINE uint64_t pp_location_hash(const location *l, const line *lines)
+ALWAYS_INLINE uint64_t pp_location_hash(const location *l, const line *lines, uint64_t seed)
 {
-    uint64_t h = pp_mul(l->address ^ PP_K1, ((uint64_t)l->mapping << 32 | l->lines.n) ^ PP_K2);
+    uint64_t h =
+        pp_mul(l->address ^ PP_K1 ^ seed, ((uint64_t)l->mapping << 32 | l->lines.n) ^ PP_K2 ^ seed);
     h ^= l->attrs.n;
     for (uint32_t i = 0; i < l->lines.n; i++)
         h = pp_mul(h ^ (uint64_t)lines[i].line ^ PP_K1,
-                   ((uint64_t)lines[i].function << 32 ^ (uint64_t)lines[i].column) ^ PP_K2);
+                   ((uint64_t)lines[i].function << 32 ^ (uint64_t)lines[i].column) ^ PP_K2 ^ seed);
     return h;
 }
 
@@ -141,9 +143,9 @@ ALWAYS_INLINE uint32_t pp_location_take(pp *r, const location *l, const line *li
 
 /* ---- stacks ---- */
 
-ALWAYS_INLINE uint64_t pp_stack_hash(const u32s *frames_of)
+ALWAYS_INLINE uint64_t pp_stack_hash(const u32s *frames_of, uint64_t seed)
 {
-    return hash_bytes(frames_of->v, frames_of->n * sizeof *frames_of->v, 0);
+    return hash_bytes(frames_of->v, frames_of->n * sizeof *frames_of->v, seed);
 }
 
 /* The index has room for every row. */

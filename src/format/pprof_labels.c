@@ -25,7 +25,7 @@ static pp_label_kind kind_of(str key, str text, const pp_label *l)
 static bool key_number(pp *r, str text, uint32_t *out)
 {
     if (!hash_index_room(&r->key_index, r->a)) return pp_limit(r);
-    uint64_t h = hash_bytes(text.p, text.n, 0);
+    uint64_t h = hash_bytes(text.p, text.n, r->key_index.seed);
     uint32_t i = hash_first(&r->key_index, h);
     for (uint32_t at; hash_next(&r->key_index, &i, h, &at); i++)
         if (str_eq(r->keys.v[at].text, text)) return *out = at, true;
@@ -58,7 +58,7 @@ bool pp_label_add(pp *r, const uint64_t v[PP_FIELDS], size_t row)
                     .text = (uint32_t)v[2],
                     .unit = (uint32_t)v[4]};
     if (!hash_index_room(&r->label_index, r->a)) return pp_limit(r);
-    uint64_t h = hash_mix(hash_mix(v[1] << 32 | v[2], v[3]), v[4]);
+    uint64_t h = hash_mix(hash_mix(hash_mix(r->label_index.seed, v[1] << 32 | v[2]), v[3]), v[4]);
     uint32_t i = hash_first(&r->label_index, h), at = 0;
     bool found = false;
     while (hash_next(&r->label_index, &i, h, &at)) {

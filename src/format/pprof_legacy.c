@@ -108,7 +108,7 @@ bool text_hex(str *s, uint64_t *v)
 uint32_t legacy_address(legacy *g, uint64_t address)
 {
     if (!hash_index_room(&g->by_address, g->a)) return legacy_limit(g), PP_NOBODY;
-    uint64_t h = hash_mix(0, address);
+    uint64_t h = hash_mix(g->by_address.seed, address);
     uint32_t i = hash_first(&g->by_address, h);
     for (uint32_t at; hash_next(&g->by_address, &i, h, &at); i++)
         if (g->locations.v[at].address == address) return at;
@@ -452,7 +452,7 @@ bool pprof_legacy_decode(str bytes, pprof_legacy kind, const pprof_read_opts *o,
     if (bytes.n > PP_MAX_BYTES)
         return err_set(e, ERR_LIMIT, "a profile of %zu bytes; at most %d are read", bytes.n,
                        PP_MAX_BYTES);
-    if (!builder_init(&g.b, a, 0)) return legacy_limit(&g);
+    if (!builder_init(&g.b, a)) return legacy_limit(&g);
     g.b.borrow = true;
     static bool (*const readers[])(legacy *) = {
         [PPROF_LEGACY_CPU] = legacy_read_cpu,

@@ -41,7 +41,7 @@ static void split_name(str text, legacy_location *l)
 static uint32_t find(const legacy *g, uint64_t address)
 {
     if (!g->by_address.slot) return PP_NOBODY;
-    uint64_t h = hash_mix(0, address);
+    uint64_t h = hash_mix(g->by_address.seed, address);
     uint32_t i = hash_first(&g->by_address, h);
     for (uint32_t at; hash_next(&g->by_address, &i, h, &at); i++)
         if (g->locations.v[at].address == address) return at;

@@ -190,7 +190,7 @@ ALWAYS_INLINE void put_stack(pp *r, size_t row)
     if (LIKELY(row >= PP_WAITING)) r->stack[row - PP_WAITING] = pp_stack_take(r, ids, *hash);
     r->ids = *ids;
     *ids = mine;
-    *hash = pp_stack_hash(&mine);
+    *hash = pp_stack_hash(&mine, r->stack_index.seed);
     pp_ask(&r->stack_index, *hash);
 }
 

@@ -11,7 +11,7 @@ enum { DIRECT_SLACK = 1024 }; /* ids up to 2n + this are looked up in a table */
 uint32_t pp_find_far(const pp_ids *ids, uint64_t id)
 {
     if (!ids->far.slot) return PP_NOBODY;
-    uint64_t h = hash_mix(0, id);
+    uint64_t h = hash_mix(ids->far.seed, id);
     uint32_t i = hash_first(&ids->far, h);
     for (uint32_t at; hash_next(&ids->far, &i, h, &at); i++)
         if (ids->id.v[at] == id) return ids->index.v[at];
@@ -65,7 +65,7 @@ static bool index_far(pp *r, pp_ids *ids, const pp_records *of, const char *tabl
             continue;
         }
         if (!hash_index_room(&ids->far, r->a)) return pp_limit(r);
-        uint64_t h = hash_mix(0, id);
+        uint64_t h = hash_mix(ids->far.seed, id);
         uint32_t k = hash_first(&ids->far, h), at;
         while (hash_next(&ids->far, &k, h, &at)) k++;
         hash_put(&ids->far, k, h, (uint32_t)i);
@@ -210,7 +210,7 @@ static void put_functions(pp *r, pending_function *v, size_t n)
             f->system_name = pp_string_take(r, f->system_name);
             f->filename = pp_string_take(r, f->filename);
         }
-        v[i].hash = pp_function_hash(f);
+        v[i].hash = pp_function_hash(f, r->function_index.seed);
         pp_ask(&r->function_index, v[i].hash);
     }
     for (size_t i = 0; i < n; i++)
@@ -349,7 +349,8 @@ static COLD bool folded_attrs(pp *r, location *l)
 static void put_locations(pp *r, pending_location *v, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        v[i].hash = pp_location_hash(&v[i].l, r->b.m.dict.lines.v + v[i].l.lines.at);
+        v[i].hash = pp_location_hash(&v[i].l, r->b.m.dict.lines.v + v[i].l.lines.at,
+                                     r->location_index.seed);
         pp_ask(&r->location_index, v[i].hash);
     }
     for (size_t i = 0; i < n; i++) {

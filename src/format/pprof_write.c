@@ -19,7 +19,7 @@ bool pw_text(pw *w, str s, uint32_t *out)
     *out = 0;
     if (!s.n) return true;
     if (!hash_index_room(&w->by_text, &w->a)) return pw_limit(w);
-    uint64_t h = hash_bytes(s.p, s.n, 0);
+    uint64_t h = hash_bytes(s.p, s.n, w->by_text.seed);
     uint32_t i = hash_first(&w->by_text, h);
     for (uint32_t at; hash_next(&w->by_text, &i, h, &at); i++)
         if (str_eq(w->strings.v[at], s)) return *out = at, true;
@@ -371,7 +371,8 @@ static bool write_all(pw *w)
 bool pprof_encode(const model *m, const pprof_write_opts *o, buf *out, err *e)
 {
     if (!m->checked) return err_set(e, ERR_USAGE, "only a checked model can be written as pprof");
-    pw w = {.m = m, .d = &m->dict, .o = o, .ledger = o->ledger, .e = e, .out = out};
+    pw w = {
+        .m = m, .d = &m->dict, .o = o, .ledger = o->ledger, .e = e, .out = out, .a.seed = m->seed};
     bool ok = write_all(&w);
     if (ok && out->failed) ok = err_set(e, ERR_LIMIT, "the output does not fit in memory");
     buf_free(&w.scratch);

@@ -117,7 +117,7 @@ static bool same_type(const pw *w, value_type a, value_type b)
 static uint64_t type_hash(const pw *w, value_type t)
 {
     str a = dict_str(w->d, t.type), b = dict_str(w->d, t.unit);
-    return hash_bytes(b.p, b.n, hash_bytes(a.p, a.n, a.n));
+    return hash_bytes(b.p, b.n, hash_bytes(a.p, a.n, hash_mix(w->a.seed, a.n)));
 }
 
 static bool column_of(pw *w, pw_plan *p, hash_index *x, value_type t, uint32_t *out)
@@ -234,9 +234,9 @@ typedef struct joined {
     hash_index index;
 } joined;
 
-static uint64_t row_hash(const pw_row *r)
+static uint64_t row_hash(const pw_row *r, uint64_t seed)
 {
-    uint64_t h = hash_mix((uint64_t)r->stack << 32 | r->link, r->resource);
+    uint64_t h = hash_mix(hash_mix(seed, (uint64_t)r->stack << 32 | r->link), r->resource);
     return hash_bytes(r->attrs, r->n_attrs * sizeof *r->attrs, hash_mix(h, r->time));
 }
 
@@ -250,7 +250,7 @@ static bool same_row(const pw_row *a, const pw_row *b)
 static bool find_row(pw *w, joined *j, const pw_row *r, size_t n_types, size_t *out)
 {
     if (!hash_index_room(&j->index, &w->a)) return pw_limit(w);
-    uint64_t h = row_hash(r);
+    uint64_t h = row_hash(r, j->index.seed);
     uint32_t i = hash_first(&j->index, h);
     for (uint32_t at; hash_next(&j->index, &i, h, &at); i++)
         if (same_row(&j->rows.v[at], r)) return *out = at, true;

@@ -115,7 +115,7 @@ bool speedscope_read(str bytes, const read_opts *o, arena *a, model *out, err *e
 {
     arena work = work_arena(a);
     speedscope_reader r = {.work = &work, .o = o, .l = o->ledger, .active = -1};
-    bool ok = builder_init(&r.b, a, 0) && nest_tree_init(&r.tree, &r.b, &work);
+    bool ok = builder_init(&r.b, a) && nest_tree_init(&r.tree, &r.b, &work);
     r.open = (nest){.t = &r.tree, .piece = speedscope_on_piece, .self = &r};
     ok = ok ? read_all(&r, bytes, e) : speedscope_spent(e);
     ok = ok && builder_finish(&r.b, out, e);

@@ -317,7 +317,7 @@ static bool write_all(writer *w, err *e)
 
 bool speedscope_write(const model *m, const write_opts *o, buf *out, err *e)
 {
-    writer w = {.m = m, .j = {.b = out}, .l = o->ledger};
+    writer w = {.m = m, .j = {.b = out}, .l = o->ledger, .work.seed = m->seed};
     losses(m, o->ledger);
     bool ok = write_all(&w, e);
     arena_free(&w.work);

@@ -11,7 +11,7 @@ static uint64_t *entry_of(splunk_import *x, splunk_map *m, uint32_t from, bool *
 {
     *found = false;
     if (!hash_index_room(&m->index, x->to->a)) return failed(x), NULL;
-    uint64_t h = hash_mix(from, 0);
+    uint64_t h = hash_mix(m->index.seed, from);
     uint32_t i = hash_first(&m->index, h);
     for (uint32_t at; hash_next(&m->index, &i, h, &at); i++)
         if (m->pairs.v[at] >> 32 == from) return *found = true, &m->pairs.v[at];

@@ -39,7 +39,7 @@ static bool read_record(splunk_reader *r, pb_cur c, arena *scratch, err *re)
 /* A bad record is counted and the others stay (C-12); lack of memory ends everything. */
 static bool take_record(splunk_reader *r, pb_cur c)
 {
-    arena scratch = {.budget = r->a->budget};
+    arena scratch = arena_beside(r->a);
     if (scratch.budget && (scratch.budget -= r->a->used) == 0) return splunk_read_spent(r);
     err re = {0};
     c.e = &re;
@@ -132,7 +132,7 @@ static bool finish(splunk_reader *r, model *out)
 bool splunk_read_logs(str bytes, bool hex_ids, const read_opts *o, arena *a, model *out, err *e)
 {
     splunk_reader r = {.a = a, .e = e, .ledger = o->ledger, .hex_ids = hex_ids};
-    if (!builder_init(&r.b, a, 0)) return splunk_read_spent(&r);
+    if (!builder_init(&r.b, a)) return splunk_read_spent(&r);
     pb_cur c = pb_open(bytes.p, bytes.n, e);
     size_t n = 0;
     for (pb_field f; pb_next(&c, &f);) {

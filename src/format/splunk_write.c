@@ -65,7 +65,7 @@ static bool write_resource(splunk_writer *w, const resource *r, buf *out)
 
 bool splunk_write_logs(const model *m, const write_opts *o, buf *out, err *e)
 {
-    splunk_writer w = {.m = m, .d = &m->dict, .o = o, .e = e};
+    splunk_writer w = {.m = m, .d = &m->dict, .o = o, .e = e, .a.seed = m->seed};
     bool ok = true;
     for (size_t i = 0; ok && i < m->resources.n; i++)
         ok = write_resource(&w, &m->resources.v[i], out);

@@ -140,7 +140,7 @@ static bool make_pprof(splunk_writer *w, buf *out)
 {
     pass t = {0};
     model m;
-    if (!builder_init(&t.b, &w->a, 0)) return splunk_write_spent(w);
+    if (!builder_init(&t.b, &w->a)) return splunk_write_spent(w);
     t.b.borrow = true;
     t.x = (splunk_import){.from = w->m, .to = &t.b, .unbroken = true};
     builder_resource(&t.b, NULL);

@@ -208,7 +208,7 @@ typedef struct id_index {
 static bool id_find(const id_index *ids, uint64_t id, uint32_t *at)
 {
     if (!ids->x.slot) return false;
-    uint64_t h = hash_mix(1, id);
+    uint64_t h = hash_mix(ids->x.seed, id);
     uint32_t i = hash_first(&ids->x, h);
     for (; hash_next(&ids->x, &i, h, at); i++)
         if (ids->v->nodes.v[*at].id == id) return true;
@@ -217,11 +217,12 @@ static bool id_find(const id_index *ids, uint64_t id, uint32_t *at)
 
 static bool id_add(id_index *ids, arena *a, uint32_t at, err *e)
 {
-    uint64_t id = ids->v->nodes.v[at].id, h = hash_mix(1, id);
+    uint64_t id = ids->v->nodes.v[at].id;
     uint32_t other;
     if (id_find(ids, id, &other))
         return err_set(e, ERR_MALFORMED, "two nodes have the id %" PRIu64, id);
     if (!hash_index_room(&ids->x, a)) return out_of_memory(e);
+    uint64_t h = hash_mix(ids->x.seed, id);
     uint32_t i = hash_first(&ids->x, h);
     for (uint32_t x; hash_next(&ids->x, &i, h, &x); i++) continue;
     hash_put(&ids->x, i, h, at);

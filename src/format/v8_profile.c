@@ -90,7 +90,7 @@ static bool read_kind(str bytes, bool heap, const read_opts *o, arena *a, model 
     file f = {.heap = heap,
               .anchor = o->time_anchor,
               .v = {.b = &b, .tree = &tree, .work = &work, .l = o->ledger}};
-    bool ok = builder_init(&b, a, 0) && nest_tree_init(&tree, &b, &work);
+    bool ok = builder_init(&b, a) && nest_tree_init(&tree, &b, &work);
     ok = ok ? read_file(&f, bytes, e) : out_of_memory(e);
     ok = ok && builder_finish(&b, out, e);
     if (ok) observe_anchor(out, o->time_anchor);

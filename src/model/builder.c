@@ -114,9 +114,9 @@ bool builder_copy_keyvalues(builder *b, const keyvalues *from, keyvalues *to)
 
 /* ---- interners ---- */
 
-bool builder_init(builder *b, arena *a, uint64_t seed)
+bool builder_init(builder *b, arena *a)
 {
-    *b = (builder){.a = a, .seed = seed};
+    *b = (builder){.a = a, .seed = a->seed};
     dict *d = &b->m.dict;
     uint32_t *stack_0 = vec_push(a, &d->stacks), *stack_1 = vec_push(a, &d->stacks);
     if (!stack_0 || !stack_1 || !vec_push(a, &d->mappings) || !vec_push(a, &d->locations) ||
@@ -452,6 +452,7 @@ bool builder_finish(builder *b, model *out, err *e)
             if (b->link.v[first + k]) p->link = b->link.v + first;
     }
     b->m.checked = true;
+    b->m.seed = b->seed;
     *out = b->m;
     return true;
 }

@@ -5,7 +5,7 @@
  * it: a caller may check once, at builder_finish.
  *
  *     builder b;
- *     builder_init(&b, &arena, 0);
+ *     builder_init(&b, &arena);
  *     builder_resource(&b, NULL), builder_scope(&b, NULL);
  *     profile *p = builder_profile(&b);             fill in sample_type and so on
  *     builder_sample(&b, &(sample){.stack = s, .values = v, .n_values = 1});
@@ -21,7 +21,7 @@
 typedef struct builder {
     arena *a;
     model m;       /* grows; not a model until builder_finish */
-    uint64_t seed; /* of the hash tables; the result never depends on it */
+    uint64_t seed; /* the arena's */
     bool borrow;   /* strings outlive the model: keep views, copy nothing */
     bool failed;   /* the budget was reached */
     hash_index strings, mappings, locations, functions, links, attributes, stacks;
@@ -32,7 +32,7 @@ typedef struct builder {
     profile lost_profile;
 } builder;
 
-NODISCARD bool builder_init(builder *b, arena *a, uint64_t seed);
+NODISCARD bool builder_init(builder *b, arena *a);
 
 /* Interners: the index of the value; 0 for the zero value (and when out of memory). */
 uint32_t builder_string(builder *b, str s);

@@ -112,7 +112,7 @@ static bool keep_envelope(stripper *x)
 
 bool model_without(const model *in, str prefix, arena *a, model *out, uint64_t *n, err *e)
 {
-    arena work = {.budget = a->budget};
+    arena work = arena_beside(a);
     stripper x = {.in = in, .prefix = prefix, .a = &work, .m = *in};
     const dict *d = &in->dict;
     x.gone = arena_new(&work, bool, d->attributes.n);

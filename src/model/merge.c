@@ -179,7 +179,7 @@ static bool merge_into(const model *const *in, size_t n, const merge_opts *o, ar
                        model *out, err *e)
 {
     merger x = {.a = work, .n = n, .o = *o};
-    bool ok = builder_init(&x.b, a, 0) && (x.in = arena_new(work, remap, n));
+    bool ok = builder_init(&x.b, a) && (x.in = arena_new(work, remap, n));
     x.b.borrow = !o->copy_strings;
     for (size_t i = 0; ok && i < n; i++) ok = remap_init(&x.in[i], in[i], work);
     ok = ok && (o->join ? merge_joined(&x) : merge_apart(&x));
@@ -193,7 +193,7 @@ static bool reorder(const model *m, const merge_opts *o, arena *a, arena *work, 
 {
     merger x = {.a = work, .n = 1, .o = *o};
     uint32_t *order = NULL;
-    bool ok = builder_init(&x.b, a, 0) && (x.in = arena_new(work, remap, 1)) &&
+    bool ok = builder_init(&x.b, a) && (x.in = arena_new(work, remap, 1)) &&
               remap_init(&x.in[0], m, work) &&
               merge_stack_order(m, work, &x.rank, &order, &x.n_ranks);
     x.b.borrow = !o->copy_strings;
@@ -208,7 +208,7 @@ bool model_merge(const model *const *in, size_t n, const merge_opts *o, arena *a
 {
     static const merge_opts defaults;
     if (!o) o = &defaults;
-    arena work = {.budget = a->budget}, first = {.budget = a->budget};
+    arena work = arena_beside(a), first = arena_beside(a);
     bool ok;
     if (o->canonical && n == 1 && !o->join) {
         ok = reorder(in[0], o, a, &work, out, e);

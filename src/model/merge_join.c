@@ -265,8 +265,9 @@ typedef struct joiner {
 
 static uint32_t find_resource(joiner *j, const resource *r)
 {
-    uint64_t h = hash_keyvalues(&r->attrs, hash_bytes(r->schema_url.p, r->schema_url.n, 0));
     if (!hash_index_room(&j->by_resource, j->x->a)) return UINT32_MAX;
+    uint64_t h = hash_bytes(r->schema_url.p, r->schema_url.n, j->by_resource.seed);
+    h = hash_keyvalues(&r->attrs, h);
     uint32_t slot = hash_first(&j->by_resource, h), at;
     for (; hash_next(&j->by_resource, &slot, h, &at); slot++)
         if (resource_equal(j->resources.v[at].resource, r)) return at;
@@ -289,8 +290,9 @@ static void chain(place *outer, uint32_t index, uint32_t *next_of_last)
 
 static uint32_t find_scope(joiner *j, uint32_t resource_i, const scope *s)
 {
-    uint64_t h = hash_keyvalues(&s->attrs, hash_bytes(s->name.p, s->name.n, resource_i));
     if (!hash_index_room(&j->by_scope, j->x->a)) return UINT32_MAX;
+    uint64_t h = hash_bytes(s->name.p, s->name.n, hash_mix(j->by_scope.seed, resource_i));
+    h = hash_keyvalues(&s->attrs, h);
     uint32_t slot = hash_first(&j->by_scope, h), at;
     for (; hash_next(&j->by_scope, &slot, h, &at); slot++)
         if (j->scopes.v[at].outer == resource_i && scope_equal(j->scopes.v[at].scope, s)) return at;
@@ -309,7 +311,8 @@ static uint32_t find_target(joiner *j, uint32_t scope_i, const profile *p, remap
 {
     const dict *d = &r->m->dict;
     str type = d->strings.v[p->sample_type.type], unit = d->strings.v[p->sample_type.unit];
-    uint64_t h = hash_bytes(type.p, type.n, hash_bytes(unit.p, unit.n, scope_i));
+    uint64_t h =
+        hash_bytes(type.p, type.n, hash_bytes(unit.p, unit.n, hash_mix(j->x->b.seed, scope_i)));
     h = hash_mix(h, (uint64_t)p->period);
     if (p->original_payload.n) h = hash_mix(h, j->targets.n); /* joins nobody: do not queue up */
     if (!hash_index_room(&j->by_target, j->x->a)) return UINT32_MAX;

@@ -5,7 +5,7 @@
 /* ---- canonical order: stacks sorted from the root, so that neighbours share their beginning ----
  *
  * Locations compare by a hash of their content, not by their number: the order does not depend on
- * how the input numbered them, and sorting twice changes nothing. */
+ * how the input numbered them, and sorting twice changes nothing.  It has no seed: it is an order. */
 
 static uint64_t hash_string(const dict *d, uint32_t i, uint64_t h)
 {

@@ -197,6 +197,7 @@ typedef struct model {
     i64s values;           /* pool */
     u64s times;            /* pool: Unix ns */
     uint64_t n_unknown;    /* fields skipped because no layout knows them */
+    uint64_t seed;         /* of hash tables that others make over it (base/arena.h) */
     bool checked;          /* every index lands in its table */
 } model;
 

@@ -67,8 +67,8 @@ static bool find_same_stacks(work *w)
         span s = dict_stack(d, i);
         const uint32_t *frames = d->frames.v ? d->frames.v + s.at : NULL;
         size_t bytes = s.n * sizeof *frames;
-        uint64_t h = hash_bytes(frames, bytes, 0);
         if (!hash_index_room(&index, w->a)) return false;
+        uint64_t h = hash_bytes(frames, bytes, index.seed);
         uint32_t k = hash_first(&index, h), at;
         w->same_stack[i] = i;
         bool found = false;
@@ -86,8 +86,8 @@ static bool find_same_stacks(work *w)
 
 static bool intern(work *w, str name, uint32_t *out)
 {
-    uint64_t h = hash_bytes(name.p, name.n, 0);
     if (!name.p || !hash_index_room(&w->by_name, w->a)) return false;
+    uint64_t h = hash_bytes(name.p, name.n, w->by_name.seed);
     uint32_t k = hash_first(&w->by_name, h), at;
     for (; hash_next(&w->by_name, &k, h, &at); k++)
         if (str_eq(w->names[at], name)) return *out = at, true;

@@ -352,6 +352,7 @@ static bool decode_columns(const void *p, size_t n, layout l, const otlp_decode_
     if (x.h.limit || !decode_message(&x, pb_open(p, n, NULL))) goto failed;
     place_columns(out, x.h.stack.v);
     out->n_unknown = x.h.n_unknown;
+    out->seed = a->seed;
     if (o->lenient) return true;
     if (!add_zero_entries(&x.h) || !indices_ok(&out->dict, &x.h)) goto failed;
     if (x.h.refs) otlp_resolve_refs(out);

@@ -133,7 +133,7 @@ enum { FIELD = 11, HEAD = 11 }; /* most bytes of a scalar with its tag; of a tag
 static bool ref_of(const encoder *x, str s, uint32_t *index)
 {
     if (!x->refs) return false;
-    uint64_t h = hash_bytes(s.p, s.n, 0);
+    uint64_t h = hash_bytes(s.p, s.n, x->strings.seed);
     uint32_t i = hash_first(&x->strings, h);
     for (uint32_t at; hash_next(&x->strings, &i, h, &at); i++)
         if (str_eq(x->m->dict.strings.v[at], s)) return *index = at, true;
@@ -472,7 +472,7 @@ static bool index_strings(encoder *x)
     for (uint32_t at = 0; at < d->strings.n; at++) {
         if (!hash_index_room(&x->strings, &x->a)) return false;
         str s = d->strings.v[at];
-        uint64_t h = hash_bytes(s.p, s.n, 0);
+        uint64_t h = hash_bytes(s.p, s.n, x->strings.seed);
         uint32_t i = hash_first(&x->strings, h), other;
         bool known = false; /* of equal texts the first one is referred to */
         for (; !known && hash_next(&x->strings, &i, h, &other); i++)
@@ -516,6 +516,7 @@ bool otlp_encode(const model *m, const otlp_encode_opts *o, buf *out, err *e)
                  .limit = out->limit,
                  .packed = vector ? packed_put_avx512 : packed_put_portable,
                  .layout = o->layout == LAYOUT_1_9 ? LAYOUT_1_9 : LAYOUT_1_10,
+                 .a.seed = m->seed,
                  .refs = o->string_refs && o->layout != LAYOUT_1_9};
     x.w = x.end = x.base ? x.base + out->cap : NULL;
     size_t want = guess(m);

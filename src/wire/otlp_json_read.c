@@ -560,7 +560,7 @@ bool otlp_json_to_pb(const void *p, size_t n, layout l, buf *out, otlp_json_foun
 static bool transcode_into(arena *a, const void *p, size_t n, layout l, str *pb,
                            otlp_json_found *found, err *e)
 {
-    arena scratch = {.budget = a->budget};
+    arena scratch = arena_beside(a);
     buf out = {0};
     size_t cap = n / 2 + 64;
     if ((out.p = arena_alloc(a, cap))) out.cap = cap;

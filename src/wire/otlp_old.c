@@ -32,7 +32,7 @@ bool old_slice_stack(old *o, old_profile *p, uint64_t start, uint64_t n, const u
     if (!slice_fits(o, p, start, n, at, &fits)) return false;
     if (!fits) return true;
     if (!hash_index_room(&p->slice_index, a)) return old_limit(o);
-    uint64_t h = hash_mix(hash_mix(0, start), n);
+    uint64_t h = hash_mix(hash_mix(p->slice_index.seed, start), n);
     uint32_t i = hash_first(&p->slice_index, h);
     for (uint32_t k; hash_next(&p->slice_index, &i, h, &k); i++) {
         const old_slice *s = &p->slices.v[k];
@@ -523,10 +523,10 @@ bool old_read(str bytes, const old_source *s, arena *a, model *out, err *e)
              .ledger = s->ledger,
              .base = c.base,
              .e = e,
-             .keep.budget = a->budget,
-             .tmp.budget = a->budget,
+             .keep = arena_beside(a),
+             .tmp = arena_beside(a),
              .frames_left = (uint64_t)bytes.n * OLD_MAX_FRAMES_PER_BYTE};
-    bool ok = builder_init(&o.b, a, 0) || old_limit(&o);
+    bool ok = builder_init(&o.b, a) || old_limit(&o);
     o.b.borrow = true;
     ok = ok && s->decode(&o, c, s->ctx) && builder_finish(&o.b, out, e);
     if (ok) {

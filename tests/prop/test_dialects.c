@@ -239,7 +239,7 @@ static uint32_t tame_location(rng *r, builder *b, uint32_t mapping_i)
 static model tame_model(rng *r, arena *a)
 {
     builder b;
-    if (!builder_init(&b, a, 0)) abort();
+    if (!builder_init(&b, a)) abort();
     keyvalue kv = {.key = STR("service.name"), .value = {.kind = ANY_STRING, .n = 1, .s = "x"}};
     builder_resource(&b, &(resource){.present = true, .attrs = {&kv, 1}});
     builder_scope(&b, &(scope){.present = true, .name = STR("kiln.test")});

@@ -621,8 +621,8 @@ static void test_no_padding_at_the_end(void **state)
     ENDS_WITH(kiln_read_options, reserved);
     ENDS_WITH(kiln_write_options, reserved);
     ENDS_WITH(kiln_merge_options, reserved);
-    ENDS_WITH(kiln_builder_options, max_memory);
-    ENDS_WITH(kiln_check_options, max_examples);
+    ENDS_WITH(kiln_builder_options, seed);
+    ENDS_WITH(kiln_check_options, seed);
     ENDS_WITH(kiln_origin, n_unknown);
     ENDS_WITH(kiln_resource, dropped_attributes);
     ENDS_WITH(kiln_scope, dropped_attributes);

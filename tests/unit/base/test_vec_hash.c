@@ -117,6 +117,28 @@ static void index_at_the_budget(void **state)
     arena_free(&a);
 }
 
+/* An index hashes with the seed of the arena that it began in, as does scratch beside it. */
+static void index_has_the_seed_of_its_arena(void **state)
+{
+    (void)state;
+    arena a = {.budget = 1 << 20, .seed = 42}, other = {.seed = 7};
+    hash_index x = {0};
+    for (uint32_t n = 0; n < 100; n++) {
+        assert_true(hash_index_room(&x, n < 50 ? &a : &other));
+        assert_u64(x.seed, 42);
+        uint64_t h = hash_mix(x.seed, n);
+        uint32_t i = hash_first(&x, h), at;
+        while (hash_next(&x, &i, h, &at)) i++;
+        hash_put(&x, i, h, n);
+    }
+    arena b = arena_beside(&a);
+    assert_u64(b.seed, 42);
+    assert_u64(b.budget, 1 << 20);
+    assert_u64(b.used, 0);
+    arena_free(&a), arena_free(&other);
+    assert_u64(a.seed, 42); /* the next use, too */
+}
+
 static void hash_takes_null_for_nothing(void **state)
 {
     (void)state;
@@ -147,6 +169,7 @@ int main(void)
         cmocka_unit_test(absurd_counts_are_refused),
         cmocka_unit_test(index_agrees_with_a_search),
         cmocka_unit_test(index_at_the_budget),
+        cmocka_unit_test(index_has_the_seed_of_its_arena),
         cmocka_unit_test(hash_takes_null_for_nothing),
         cmocka_unit_test(str_compares),
     };

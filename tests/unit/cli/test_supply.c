@@ -78,7 +78,7 @@ static void two_profiles(arena *a, model *m)
 {
     builder b;
     err e = {0};
-    assert_true(builder_init(&b, a, 0));
+    assert_true(builder_init(&b, a));
     builder_profile(&b);
     profile *p = builder_profile(&b);
     p->sample_type = (value_type){builder_string(&b, STR("cpu")), 0};

@@ -26,7 +26,7 @@ static inline model example_model(arena *a, unsigned with, const char *type, con
 {
     static const uint8_t trace[16] = {1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4};
     builder b;
-    assert_true(builder_init(&b, a, 0));
+    assert_true(builder_init(&b, a));
     uint8_t span_id[8], id[16];
     memset(span_id, 0x99, sizeof span_id);
     for (uint8_t i = 0; i < 16; i++) id[i] = (uint8_t)(i + 1);

@@ -108,7 +108,7 @@ static void make(format_feature f, arena *a, model *m)
 {
     parts x = {.f = f};
     err e = {0};
-    assert_true(builder_init(&x.b, a, 0));
+    assert_true(builder_init(&x.b, a));
     keyvalue kv = {.key = STR("service.name"), .value = text("shop")};
     resource r = {.present = true};
     if (f == FEATURE_RESOURCE) r.attrs = (keyvalues){&kv, 1};

@@ -435,7 +435,7 @@ static void make_model(arena *a, model *m)
 {
     builder b;
     err e = {0};
-    assert_true(builder_init(&b, a, 0));
+    assert_true(builder_init(&b, a));
     function f[] = {
         {.name = builder_string(&b, STR("a;b"))},
         {.name = builder_string(&b, STR("inner")), .filename = builder_string(&b, STR("x.c"))},
@@ -564,7 +564,7 @@ static void test_original(void **state)
     err e = {0};
     buf out = {0};
     const format *f = &format_original;
-    assert_true(builder_init(&b, &a, 0));
+    assert_true(builder_init(&b, &a));
     builder_profile(&b);
     builder_profile(&b);
     assert_ok(builder_finish(&b, &m, &e), &e);

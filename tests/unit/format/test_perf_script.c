@@ -201,7 +201,7 @@ static void test_write_losses(void **state)
     builder b;
     model m;
     err e = {0};
-    assert_true(builder_init(&b, &a, 0));
+    assert_true(builder_init(&b, &a));
     profile *p = builder_profile(&b);
     p->sample_type =
         (value_type){builder_string(&b, STR("my type")), builder_string(&b, STR("bytes"))};

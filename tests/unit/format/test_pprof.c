@@ -467,7 +467,7 @@ static void expect_text(made *x, const pprof_write_opts *o, const char *want)
 static void begin(made *x)
 {
     *x = (made){0};
-    assert_true(builder_init(&x->b, &x->a, 0));
+    assert_true(builder_init(&x->b, &x->a));
 }
 
 static void test_first_profile_becomes_last_type(void **state)

@@ -28,7 +28,7 @@ static model make(arena *a, const char *type, const obs *v, size_t n)
     builder b;
     model m;
     err e = {0};
-    assert_true(builder_init(&b, a, 0));
+    assert_true(builder_init(&b, a));
     builder_resource(&b, NULL);
     builder_scope(&b, NULL);
     builder_profile(&b)->sample_type.type = builder_string(&b, str_of(type));

@@ -17,7 +17,7 @@ typedef struct fixture {
 static void begin(fixture *x)
 {
     *x = (fixture){0};
-    assert_true(builder_init(&x->b, &x->a, 0));
+    assert_true(builder_init(&x->b, &x->a));
     builder_resource(&x->b, NULL);
     builder_scope(&x->b, NULL);
     builder_profile(&x->b);
