@@ -242,3 +242,22 @@ void fix_text(cli *c, const char *path, const fix_report *r)
         if (r->v[i].path[0]) buf_printf(&c->out, "      first at %s\n", r->v[i].path);
     }
 }
+
+void fix_json(json_out *o, const fix_report *r)
+{
+    json_put_key(o, STR("repairs"));
+    json_put_array(o);
+    for (size_t i = 0; i < r->n; i++) {
+        json_put_object(o);
+        json_put_key(o, STR("rule"));
+        json_put_str(o, str_of(r->v[i].rule));
+        json_put_key(o, STR("action"));
+        json_put_str(o, str_of(r->v[i].action));
+        json_put_key(o, STR("count"));
+        json_put_u64(o, r->v[i].count);
+        json_put_key(o, STR("path"));
+        json_put_str(o, str_of(r->v[i].path));
+        json_put_object_end(o);
+    }
+    json_put_array_end(o);
+}

@@ -12,3 +12,4 @@ void check_json(struct json_out *o, const check_report *r); /* keys of an open o
 void check_rules_text(cli *c);
 void check_rules_json(cli *c);
 void fix_text(cli *c, const char *path, const fix_report *r);
+void fix_json(struct json_out *o, const fix_report *r); /* a key of an open object */

@@ -184,7 +184,20 @@ static bool write_fixed(cli *c, const model *m, err *e)
     return ok;
 }
 
-static void fix_file(cli *c, const char *path)
+static void show_fixes(cli *c, const char *path, const fix_report *r, json_out *o)
+{
+    if (o) {
+        json_put_object(o);
+        json_put_key(o, STR("path"));
+        input_path_json(o, path);
+        fix_json(o, r);
+        json_put_object_end(o);
+    } else if (!c->o.quiet && strcmp(c->o.output, "-") != 0) {
+        fix_text(c, input_name(path), r);
+    }
+}
+
+static void fix_file(cli *c, const char *path, json_out *o)
 {
     input in;
     if (!input_unpack(c, path, &in)) return;
@@ -195,8 +208,8 @@ static void fix_file(cli *c, const char *path)
         cli_fail_err(c, path, &e);
     else if (!write_fixed(c, &m, &e))
         cli_fail_err(c, c->o.output, &e);
-    else if (!c->o.quiet && strcmp(c->o.output, "-") != 0)
-        fix_text(c, input_name(path), &r);
+    else
+        show_fixes(c, path, &r, o);
     input_close(&in);
 }
 
@@ -209,6 +222,8 @@ static bool usage(cli *c)
     if (c->o.fix && c->n_args != 1) wrong = "--fix repairs one file at a time";
     if (c->o.fix && !c->o.output) wrong = "--fix wants a place for the result: --output=FILE";
     if (!c->o.fix && c->o.output) wrong = "--output belongs to --fix";
+    if (c->o.fix && c->o.json && c->o.output && !strcmp(c->o.output, "-"))
+        wrong = "--json prints the repairs on standard output, so the result cannot go there too";
     if (c->o.fix && c->o.profcheck) wrong = "--fix and --profcheck do not go together";
     if (wrong) cli_fail(c, EXIT_USAGE, "%s", wrong);
     return !wrong;
@@ -224,10 +239,6 @@ exit_code cmd_check(cli *c)
         return EXIT_FINE;
     }
     if (!usage(c)) return c->worst;
-    if (c->o.fix) {
-        fix_file(c, c->args[0]);
-        return c->worst;
-    }
     json_out o = {.b = &c->out, .pretty = true};
     if (c->o.json) {
         json_put_object(&o);
@@ -236,8 +247,10 @@ exit_code cmd_check(cli *c)
         json_put_key(&o, STR("files"));
         json_put_array(&o);
     }
-    for (size_t i = 0; i < c->n_args; i++)
-        (c->o.profcheck ? profcheck_file : check_file)(c, c->args[i], c->o.json ? &o : NULL);
+    void (*one)(cli *, const char *, json_out *) = c->o.fix         ? fix_file
+                                                   : c->o.profcheck ? profcheck_file
+                                                                    : check_file;
+    for (size_t i = 0; i < c->n_args; i++) one(c, c->args[i], c->o.json ? &o : NULL);
     if (c->o.json) {
         json_put_array_end(&o);
         json_put_object_end(&o);
