@@ -14,7 +14,7 @@ typedef struct cli {
     buf out;   /* for stdout: written by main, or by cli_flush when it grows */
     term term; /* of stdout; color already follows --color */
     term term_err;
-    uint64_t seed; /* of the hash tables */
+    uint64_t seed;   /* of the hash tables */
     bool out_closed; /* the reader of a pipe went away: no complaint, no more output */
     bool status;     /* a passing line is on the terminal */
     exit_code worst; /* highest code seen so far */
