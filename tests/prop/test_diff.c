@@ -68,7 +68,7 @@ static void record(const program *p, rng *r, size_t n, arena *a, model *m)
     err e = {0};
     double sum[STACKS], all = 0;
     uint32_t stack[STACKS], places[FUNCTIONS];
-    assert_true(builder_init(&b, a, 0));
+    assert_true(builder_init(&b, a));
     builder_resource(&b, NULL);
     builder_scope(&b, NULL);
     profile *out = builder_profile(&b);
