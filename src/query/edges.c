@@ -15,8 +15,8 @@ typedef struct finding {
 
 static edge *edge_between(finding *x, uint32_t from, uint32_t to, uint32_t **stamp, err *e)
 {
-    uint64_t h = hash_mix((uint64_t)from << 32 | to, 0);
     if (!hash_index_room(&x->index, x->a)) return query_no_memory(e), NULL;
+    uint64_t h = hash_mix(x->index.seed, (uint64_t)from << 32 | to);
     uint32_t k = hash_first(&x->index, h), at;
     for (; hash_next(&x->index, &k, h, &at); k++)
         if (x->v.v[at].from == from && x->v.v[at].to == to)

@@ -85,8 +85,8 @@ bool frame_table_init(frame_table *f, granularity by, arena *a, err *e)
 
 bool frame_table_text(frame_table *f, str s, uint32_t *out, err *e)
 {
-    uint64_t h = hash_bytes(s.p, s.n, 0);
     if (!hash_index_room(&f->by_text, f->a)) return no_memory(e);
+    uint64_t h = hash_bytes(s.p, s.n, f->by_text.seed);
     uint32_t k = hash_first(&f->by_text, h), at;
     for (; hash_next(&f->by_text, &k, h, &at); k++)
         if (str_eq(f->texts.v[at], s)) return *out = at, true;
@@ -151,9 +151,10 @@ static bool same(const frame *x, const frame_parts *r)
            x->line == r->line && x->address == r->address && !((x->flags ^ r->flags) & FRAME_TAG);
 }
 
-static uint64_t key_hash(const frame_parts *r)
+static uint64_t key_hash(const frame_parts *r, uint64_t seed)
 {
-    uint64_t h = hash_mix((uint64_t)r->name << 32 | r->file, r->mapping | (r->flags & FRAME_TAG));
+    uint64_t h = hash_mix(seed, (uint64_t)r->name << 32 | r->file);
+    h = hash_mix(h, (uint64_t)r->mapping << 32 | (r->flags & FRAME_TAG));
     if (r->line) h = hash_mix(h, (uint64_t)r->line);
     if (r->address) h = hash_mix(h, r->address);
     return h;
@@ -162,8 +163,8 @@ static uint64_t key_hash(const frame_parts *r)
 bool frame_table_add(frame_table *f, const frame_parts *p, uint32_t *out, err *e)
 {
     frame_parts r = reduced(f->by, p);
-    uint64_t h = key_hash(&r);
     if (!hash_index_room(&f->by_key, f->a)) return no_memory(e);
+    uint64_t h = key_hash(&r, f->by_key.seed);
     uint32_t k = hash_first(&f->by_key, h), at;
     for (; hash_next(&f->by_key, &k, h, &at); k++) {
         frame *x = &f->v.v[at];

@@ -114,8 +114,8 @@ static bool split_keys(str text, str *keys, size_t room, size_t *n, err *e)
 
 static bool place_of_tag(rows *x, str value, uint32_t key, uint32_t *out, err *e)
 {
-    uint64_t h = hash_bytes(value.p, value.n, key + 1);
     if (!hash_index_room(&x->by_tag, x->v->a)) return query_no_memory(e);
+    uint64_t h = hash_bytes(value.p, value.n, hash_mix(x->by_tag.seed, key));
     uint32_t k = hash_first(&x->by_tag, h), at;
     for (; hash_next(&x->by_tag, &k, h, &at); k++)
         if (x->tags.v[at].key == key && str_eq(x->tags.v[at].value, value))
@@ -140,8 +140,8 @@ static bool list_of(rows *x, const sample *s, uint32_t *out, err *e)
         if (!tag_text(&x->texts, s, x->keys[k], &value, e)) return false;
         if (!place_of_tag(x, value, k, &list[k], e)) return false;
     }
-    uint64_t h = hash_bytes(list, bytes, 0);
     if (!hash_index_room(&x->by_list, x->v->a)) return query_no_memory(e);
+    uint64_t h = hash_bytes(list, bytes, x->by_list.seed);
     uint32_t k = hash_first(&x->by_list, h), at;
     for (; hash_next(&x->by_list, &k, h, &at); k++)
         if (!memcmp(&x->lists.v[at * x->n_keys], list, bytes)) return *out = at, true;
@@ -174,8 +174,8 @@ static view_row *row_of_tags(rows *x, const sample *s, uint32_t i, size_t first,
 {
     uint32_t tags = 0, at, k = 0;
     if (!list_of(x, s, &tags, e)) return NULL;
-    uint64_t h = hash_mix(s->stack, tags);
     if (!hash_index_room(&x->by_row, x->v->a)) return query_no_memory(e), NULL;
+    uint64_t h = hash_mix(x->by_row.seed, (uint64_t)s->stack << 32 | tags);
     if (!x->o->by_sample)
         for (k = hash_first(&x->by_row, h); hash_next(&x->by_row, &k, h, &at); k++)
             if (x->keyed.v[at].stack == s->stack && x->keyed.v[at].tags == tags)

@@ -39,9 +39,9 @@ static bool grow_nodes(growing *g, err *e)
     return true;
 }
 
-static uint64_t slot_of(uint32_t parent, uint32_t which)
+static uint64_t slot_of(const growing *g, uint32_t parent, uint32_t which)
 {
-    return hash_mix((uint64_t)parent << 32 | which, 0);
+    return hash_mix(g->a->seed, (uint64_t)parent << 32 | which);
 }
 
 static bool grow_slots(growing *g, err *e)
@@ -50,7 +50,7 @@ static bool grow_slots(growing *g, err *e)
     uint32_t *slot = arena_new(g->a, uint32_t, n);
     if (!slot) return query_no_memory(e);
     for (uint32_t i = 1; i < g->t.n; i++) {
-        size_t h = slot_of(g->t.parent[i], g->t.frame[i]) & (n - 1);
+        size_t h = slot_of(g, g->t.parent[i], g->t.frame[i]) & (n - 1);
         while (slot[h]) h = (h + 1) & (n - 1);
         slot[h] = i;
     }
@@ -80,7 +80,7 @@ static bool add_node(growing *g, uint32_t parent, uint32_t which, uint32_t *out,
 static bool child_of(growing *g, uint32_t parent, uint32_t which, uint32_t *out, err *e)
 {
     if (g->t.n * 4 > (g->mask + 1) * 3 && !grow_slots(g, e)) return false;
-    size_t h = slot_of(parent, which) & g->mask;
+    size_t h = slot_of(g, parent, which) & g->mask;
     for (uint32_t i; (i = g->slot[h]); h = (h + 1) & g->mask)
         if (g->t.parent[i] == parent && g->t.frame[i] == which) return *out = i, true;
     if (!add_node(g, parent, which, out, e)) return false;
