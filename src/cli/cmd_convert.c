@@ -127,6 +127,7 @@ static bool encode(conversion *v, err *e)
                     .percent = o->percent,
                     .threads = o->thread_frames,
                     .timestamps = o->timestamps,
+                    .title = input_title(v->in_path[0]),
                     .ledger = &v->ledger};
     if (!v->to->write(v->to, m, &w, &v->bytes, e)) return false;
     v->result = buf_view(&v->bytes);

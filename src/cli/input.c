@@ -11,6 +11,12 @@ enum { LONG_READ = 32 << 20 };
 
 const char *input_name(const char *path) { return !strcmp(path, "-") ? "standard input" : path; }
 
+str input_title(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return str_of(input_name(slash && slash[1] ? slash + 1 : path));
+}
+
 static uint64_t max_bytes(const cli *c)
 {
     return c->o.max_bytes ? c->o.max_bytes : DEFAULT_MAX_BYTES;

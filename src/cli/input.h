@@ -26,6 +26,9 @@ void input_close(input *in);
 /* "standard input" for "-". */
 const char *input_name(const char *path);
 
+/* What a picture of it is called: the last part of the path. */
+str input_title(const char *path);
+
 /* A path as a JSON string: what is no UTF-8 becomes U+FFFD. */
 struct json_out;
 void input_path_json(struct json_out *o, const char *path);

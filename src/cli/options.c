@@ -8,7 +8,7 @@
 
 #define IN(c) (1u << COMMAND_##c)
 #define ALL ((1u << COMMAND_COUNT) - 1)
-#define READERS (IN(INFO) | IN(CAT) | IN(CONVERT) | IN(CHECK))
+#define READERS (IN(INFO) | IN(CAT) | IN(CONVERT) | IN(CHECK) | IN(FLAME))
 #define AT(field) offsetof(cli_options, field)
 
 #define LAYOUTS "1.3 1.4 1.5 1.6 1.7 1.8 1.9 1.10 1.11 current"
@@ -23,7 +23,7 @@ static const option_desc all_options[] = {
     {"format", 'f', OPTION_CHOICE, AT(format), IN(CAT), "FORM", "yaml json text arrays-yaml",
      "How to print: yaml (default, for reading), json (OTLP/JSON), text (protobuf text format, "
      "as protoc --decode prints it), arrays-yaml (any format, in the first draft's own shape)."},
-    {"output", 'o', OPTION_PATH, AT(output), IN(CONVERT) | IN(CHECK), "FILE", NULL,
+    {"output", 'o', OPTION_PATH, AT(output), IN(CONVERT) | IN(CHECK) | IN(FLAME), "FILE", NULL,
      "Where to write; - is standard output. The file appears whole or not at all."},
     {"json", 0, OPTION_FLAG, AT(json), IN(FORMATS), NULL, NULL,
      "Print the table as JSON (docs/formats.md)."},
@@ -32,6 +32,10 @@ static const option_desc all_options[] = {
     {"to", 't', OPTION_WRITES, AT(to), IN(CONVERT), "FORMAT", NULL,
      "Write this format instead of the one the output's name suggests. original gives back the "
      "file that --keep-original kept."},
+    {"to", 't', OPTION_CHOICE, AT(to), IN(FLAME), "PICTURE", "html",
+     "Which picture to write, instead of the one the output's name suggests."},
+    {"diff", 'd', OPTION_PATH, AT(diff), IN(FLAME), "BASE", NULL,
+     "Compare with this profile: what grew since BASE and what shrank."},
     {"layout", 0, OPTION_CHOICE, AT(layout), READERS, "RELEASE", LAYOUTS,
      "Read OTLP in the layout of this opentelemetry-proto release instead of finding it out."},
     {"canonical", 0, OPTION_FLAG, AT(canonical), IN(CONVERT), NULL, NULL,
@@ -173,6 +177,25 @@ static const command all_commands[COMMAND_COUNT] = {
             .min_args = 0,
             .max_args = SIZE_MAX,
             .run = cmd_check,
+        },
+    [COMMAND_FLAME] =
+        {
+            .name = "flame",
+            .args = "FILE...",
+            .summary = "draw a profile as a flame graph",
+            .about = "Draws a picture of a profile. -o x.html writes the report: one file that needs "
+                     "no network, with flame graph, table, callers and callees, time views, labels "
+                     "and search, and that kiln reads back like any other profile "
+                     "(docs/report.md).\n\n"
+                     "Several inputs are merged as kiln convert does it. With --diff the report "
+                     "holds both profiles and opens with what changed.",
+            .examples = {{"A report to send to a colleague", "kiln flame app.pb.gz -o app.html"},
+                         {"What changed?", "kiln flame after.otlp --diff before.otlp -o diff.html"},
+                         {"The data of a report", "kiln convert app.html app.otlp"}},
+            .operands = OPERAND_FILES,
+            .min_args = 1,
+            .max_args = SIZE_MAX,
+            .run = cmd_flame,
         },
     [COMMAND_FORMATS] =
         {

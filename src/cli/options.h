@@ -24,7 +24,7 @@ typedef struct cli_options {
     bool help, version, json, quiet, canonical, string_refs, strict, rules, profcheck, fix, man;
     bool check_dupes, check_orphans, no_check_shapes;
     bool split, no_extras, keep_original, percent, thread_frames, timestamps;
-    const char *from, *to, *layout, *format, *output, *color;
+    const char *from, *to, *layout, *format, *output, *color, *diff;
     const char *profile_id, *start, *end, *schema_url, *sample_type, *time_anchor;
     option_list only, ignore;
     uint64_t max_bytes, max_memory, max_payload;
@@ -57,6 +57,7 @@ typedef enum command_id {
     COMMAND_CAT,
     COMMAND_CONVERT,
     COMMAND_CHECK,
+    COMMAND_FLAME,
     COMMAND_FORMATS,
     COMMAND_HELP,
     COMMAND_VERSION,

@@ -40,6 +40,7 @@ typedef struct write_opts {
     bool percent;     /* text: what a name may not hold is written as %3B and the like */
     bool threads;     /* text: a first frame "[name tid=1]" from thread.name and thread.id */
     bool timestamps;  /* pprof: a sample per observation with a label, instead of their sum */
+    str title;        /* html: what the page is called, the name of the input */
     ledger *ledger;   /* may be NULL */
 } write_opts;
 
@@ -104,6 +105,7 @@ struct format {
 };
 
 extern const format format_otlp, format_otlp_1_9, format_otlp_json;
+extern const format format_html, format_html_base;
 extern const format format_folded, format_collapsed, format_original;
 extern const format format_jfr;
 extern const format format_pprof;

@@ -62,6 +62,7 @@
     X(COUNT_SUM, "count_sum", "how count, sum and value made the size of an event")                \
     X(EVENT_ORDER, "event_order", "order of events of different types")                            \
     X(INDEX_REPAIRED, "index_repaired", "an index outside its table was cleared")                  \
+    X(BASE_PROFILE, "base_profile", "the second profile of a report that compares two")            \
     X(TRUNCATED, "truncated", "input ended early")
 
 typedef enum loss_concept {

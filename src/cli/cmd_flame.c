@@ -1,0 +1,104 @@
+/* `kiln flame`: pictures of a profile. */
+#include "cli/cli.h"
+
+#include "cli/input.h"
+#include "format/html.h"
+#include "model/merge.h"
+#include "base/ban.h"
+#include <errno.h>
+
+/* What can be drawn: chosen by --to or by the suffix of the output. */
+typedef struct picture {
+    const char *name, *suffixes;
+    bool (*draw)(cli *c, const model *m, const model *base, buf *out, err *e);
+} picture;
+
+static bool draw_html(cli *c, const model *m, const model *base, buf *out, err *e)
+{
+    html_opts o = {.title = input_title(c->args[0]), .base = base};
+    if (base) o.base_title = input_title(c->o.diff);
+    return html_write(m, &o, out, e);
+}
+
+static const picture pictures[] = {
+    {"html", ".html .htm", draw_html},
+};
+
+static bool has_suffix(const picture *p, str path)
+{
+    for (const char *s = p->suffixes; *s;) {
+        size_t n = strcspn(s, " ");
+        if (str_ends(path, (str){s, n})) return true;
+        s += n + (s[n] == ' ');
+    }
+    return false;
+}
+
+static const picture *choose(cli *c)
+{
+    for (size_t i = 0; i < ARRAY_LEN(pictures); i++) {
+        const picture *p = &pictures[i];
+        if (c->o.to ? !strcmp(c->o.to, p->name) : has_suffix(p, str_of(c->o.output))) return p;
+    }
+    cli_fail(c, EXIT_USAGE, "%s: the name does not say which picture to draw; --to html does",
+             c->o.output);
+    return NULL;
+}
+
+/* All inputs as one model. */
+static bool join(const input *in, size_t n, arena *a, model *out, err *e)
+{
+    if (n == 1) {
+        *out = in[0].doc.model;
+        return true;
+    }
+    const model **all = arena_new(a, const model *, n);
+    if (!all) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    for (size_t i = 0; i < n; i++) all[i] = &in[i].doc.model;
+    return model_merge(all, n, &(merge_opts){.join = true}, a, out, e);
+}
+
+static void draw(cli *c, const picture *p, input *in, const input *base)
+{
+    err e = {0};
+    buf out = {0};
+    model m;
+    bool ok = join(in, c->n_args, &in[0].arena, &m, &e) &&
+              p->draw(c, &m, base ? &base->doc.model : NULL, &out, &e) &&
+              file_write(c->o.output, buf_view(&out), &e);
+    if (!ok && e.sys != EPIPE) cli_fail_err(c, c->o.output, &e);
+    buf_free(&out);
+}
+
+static void draw_with_base(cli *c, const picture *p, input *in)
+{
+    input base;
+    if (!c->o.diff) {
+        draw(c, p, in, NULL);
+    } else if (input_open(c, c->o.diff, &base)) {
+        draw(c, p, in, &base);
+        input_close(&base);
+    }
+}
+
+exit_code cmd_flame(cli *c)
+{
+    if (!c->o.output) {
+        cli_fail(c, EXIT_USAGE, "flame wants an output; for example: %s",
+                 c->command->examples[0].line);
+        return c->worst;
+    }
+    const picture *p = choose(c);
+    if (!p) return c->worst;
+    input *in = calloc(c->n_args, sizeof *in);
+    if (!in) {
+        cli_fail(c, EXIT_ENVIRONMENT, "out of memory");
+        return c->worst;
+    }
+    size_t n = 0;
+    while (n < c->n_args && input_open(c, c->args[n], &in[n])) n++;
+    if (n == c->n_args) draw_with_base(c, p, in);
+    while (n--) input_close(&in[n]);
+    free(in);
+    return c->worst;
+}

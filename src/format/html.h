@@ -1,0 +1,13 @@
+/* format/html.h - the report (draw/report.h) as a format: the profile is inside as gzip of OTLP and
+ * comes back without loss.  Pure. */
+#pragma once
+#include "format/format.h"
+
+typedef struct html_opts {
+    str title;         /* of the profile: the name of its file */
+    const model *base; /* a second profile to compare with, or NULL */
+    str base_title;
+} html_opts;
+
+/* Appends the report of a checked model.  ERR_SYS when this build has no viewer. */
+NODISCARD bool html_write(const model *m, const html_opts *o, buf *out, err *e);

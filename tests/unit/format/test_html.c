@@ -1,0 +1,192 @@
+/* The report as a format: back without loss, found by its bytes, and no crash on what is broken. */
+#include "../../support/test.h"
+
+#include "draw/report.h"
+#include "draw/viewer.h"
+#include "format/html.h"
+#include "model/builder.h"
+#include "wire/base64.h"
+#include "wire/otlp.h"
+
+#include <string.h>
+
+static void make(const char *leaf, arena *a, model *m)
+{
+    builder b;
+    err e = {0};
+    assert_true(builder_init(&b, a, 0));
+    builder_resource(&b, &(resource){.present = true});
+    builder_scope(&b, NULL)->present = true;
+    function f = {.name = builder_string(&b, str_of(leaf))};
+    line l = {.function = builder_function(&b, &f), .line = 12};
+    uint32_t at = builder_location(&b, 0, 0x10, &l, 1, NULL, 0);
+    uint32_t stack = builder_stack(&b, &at, 1);
+    value_type t = {builder_string(&b, STR("cpu")), builder_string(&b, STR("nanoseconds"))};
+    profile *p = builder_profile(&b);
+    p->sample_type = t;
+    p->has_sample_type = true;
+    int64_t v = 42;
+    builder_sample(&b, &(sample){.stack = stack, .values = &v, .n_values = 1});
+    assert_ok(builder_finish(&b, m, &e), &e);
+}
+
+/* Without the viewer, which a build may lack: reading does not need it. */
+static void wrap(const model *m, const model *base, buf *out)
+{
+    buf text[2] = {{0}}, otlp = {0}, packed = {0};
+    const model *of[] = {m, base};
+    err e = {0};
+    for (size_t i = 0; i < 2; i++) {
+        if (!of[i]) continue;
+        buf_reset(&otlp);
+        buf_reset(&packed);
+        assert_ok(otlp_encode(of[i], NULL, &otlp, &e), &e);
+        assert_ok(pack(CODEC_GZIP, buf_view(&otlp), &packed, &e), &e);
+        base64_encode(&text[i], buf_view(&packed));
+    }
+    report_write(&(report){.profile = {STR("p"), buf_view(&text[0])}, .base = {STR("b"), buf_view(&text[1])}},
+                 out);
+    buf_free(&text[0]);
+    buf_free(&text[1]);
+    buf_free(&otlp);
+    buf_free(&packed);
+}
+
+static bool read_as(const format *f, str in, arena *a, model *m, ledger *l, err *e)
+{
+    layout_verdict v = {0};
+    return f->read(f, in, &(read_opts){.ledger = l}, a, m, &v, e);
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    arena a = {0};
+    model m, other, back;
+    err e = {0};
+    buf b = {0};
+    ledger l = {0};
+    make("</script><b>hot", &a, &m);
+    make("cold", &a, &other);
+    wrap(&m, &other, &b);
+    assert_ptr_equal(format_detect(buf_view(&b)), &format_html);
+    assert_ok(read_as(&format_html, buf_view(&b), &a, &back, &l, &e), &e);
+    assert_ok(model_equal(&m, &back, &e), &e);
+    assert_int_equal(l.n, 1);
+    assert_int_equal(l.v[0].concept, LOSS_BASE_PROFILE);
+    assert_ok(read_as(&format_html_base, buf_view(&b), &a, &back, &l, &e), &e);
+    assert_ok(model_equal(&other, &back, &e), &e);
+    assert_null(memmem(b.p, b.n, "<b>hot", 6));
+    buf_free(&b);
+    arena_free(&a);
+}
+
+static void test_writer(void **state)
+{
+    (void)state;
+    arena a = {0};
+    model m, back;
+    err e = {0};
+    buf b = {0};
+    make("hot", &a, &m);
+    if (!viewer_js.n) {
+        assert_false(html_write(&m, &(html_opts){0}, &b, &e));
+        assert_int_equal(e.code, ERR_SYS);
+        print_message("# skip: this build has no viewer\n");
+        arena_free(&a);
+        skip();
+    }
+    assert_ok(html_write(&m, &(html_opts){.title = STR("x")}, &b, &e), &e);
+    assert_ok(read_as(&format_html, buf_view(&b), &a, &back, NULL, &e), &e);
+    assert_ok(model_equal(&m, &back, &e), &e);
+    assert_null(memmem(viewer_js.p, viewer_js.n, "</script", 8));
+    assert_null(memmem(viewer_css.p, viewer_css.n, "</style", 7));
+    buf_free(&b);
+    arena_free(&a);
+}
+
+#define HEAD "<!doctype html>\n" REPORT_MARK "1 -->\n"
+
+static void test_broken(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what, *in, *text;
+        uint64_t offset;
+    } cases[] = {
+        {"no data", HEAD, "the report holds no profile, or is cut off", NO_OFFSET},
+        {"another role", HEAD REPORT_DATA "base\">QUJD" REPORT_END,
+         "the report holds no profile, or is cut off", NO_OFFSET},
+        {"cut in the tag", HEAD REPORT_DATA "profile\"", "the report holds no profile, or is cut off",
+         NO_OFFSET},
+        {"cut in the data", HEAD REPORT_DATA "profile\">QUJD",
+         "the report holds no profile, or is cut off", NO_OFFSET},
+        {"no base64", HEAD REPORT_DATA "profile\">QU*D" REPORT_END, "the embedded profile is no base64",
+         sizeof HEAD - 1 + sizeof REPORT_DATA - 1 + 9 + 2},
+        {"no OTLP", HEAD REPORT_DATA "profile\">////" REPORT_END, NULL,
+         sizeof HEAD - 1 + sizeof REPORT_DATA - 1 + 9},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        arena a = {0};
+        model m;
+        err e = {0};
+        assert_false(read_as(&format_html, str_of(cases[i].in), &a, &m, NULL, &e));
+        assert_int_equal(e.code, ERR_MALFORMED);
+        if (cases[i].text) assert_string_equal(e.msg, cases[i].text);
+        if (e.offset != cases[i].offset)
+            fail_msg("%s: byte %llu", cases[i].what, (unsigned long long)e.offset);
+        arena_free(&a);
+    }
+}
+
+/* Every prefix of a report is refused or, once the data is whole, read. */
+static void test_cut(void **state)
+{
+    (void)state;
+    arena a = {0};
+    model m;
+    buf b = {0};
+    make("hot", &a, &m);
+    wrap(&m, NULL, &b);
+    for (size_t n = 0; n < b.n; n++) {
+        arena t = {0};
+        model back;
+        err e = {0};
+        format_html.detect((str){b.p, n});
+        if (!read_as(&format_html, (str){b.p, n}, &t, &back, NULL, &e))
+            assert_int_equal(e.code, ERR_MALFORMED);
+        arena_free(&t);
+    }
+    buf_free(&b);
+    arena_free(&a);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    arena a = {0};
+    model m;
+    buf b = {0};
+    make("hot", &a, &m);
+    wrap(&m, NULL, &b);
+    for (size_t budget = 64; budget < 64 * 1024; budget += 640) {
+        arena t = {.budget = budget};
+        model back;
+        err e = {0};
+        if (!read_as(&format_html, buf_view(&b), &t, &back, NULL, &e))
+            assert_int_equal(e.code, ERR_LIMIT);
+        arena_free(&t);
+    }
+    buf_free(&b);
+    arena_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_writer),
+        cmocka_unit_test(test_broken),     cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,33 @@
+// Typed arrays that grow, for tables whose size is not known in advance.
+
+export class GrowU32 {
+    a = new Uint32Array(1024);
+    n = 0;
+    push(v: number): void {
+        if (this.n === this.a.length) {
+            const b = new Uint32Array(this.n * 2);
+            b.set(this.a);
+            this.a = b;
+        }
+        this.a[this.n++] = v;
+    }
+    done(): Uint32Array {
+        return this.a.slice(0, this.n);
+    }
+}
+
+export class GrowF64 {
+    a = new Float64Array(1024);
+    n = 0;
+    push(v: number): void {
+        if (this.n === this.a.length) {
+            const b = new Float64Array(this.n * 2);
+            b.set(this.a);
+            this.a = b;
+        }
+        this.a[this.n++] = v;
+    }
+    done(): Float64Array {
+        return this.a.slice(0, this.n);
+    }
+}

@@ -1,0 +1,54 @@
+// Which boxes of a row are worth drawing. A row is sorted by x and its boxes do not overlap, so the first visible one
+// is found by binary search and what is narrower than a pixel is skipped in runs: the work follows the pixels, not
+// the boxes.
+
+export interface Row {
+    x: Float64Array;
+    w: Float64Array;
+    from: number;
+    to: number;
+}
+
+/** The first box in [i, to) that ends behind `at`; `to` when there is none. */
+export function firstEnding(r: Row, i: number, to: number, at: number): number {
+    while (i < to) {
+        const mid = (i + to) >>> 1;
+        if (r.x[mid] + r.w[mid] > at) to = mid;
+        else i = mid + 1;
+    }
+    return i;
+}
+
+/** Calls `box` for boxes of at least minPx and `haze` for runs of narrower ones, from left to right, with places in
+ *  pixels. x0 .. x1 is what is visible, `scale` pixels per unit. */
+export function visibleBoxes(r: Row, x0: number, x1: number, scale: number, minPx: number,
+    box: (i: number, px: number, pw: number) => void, haze: (px: number, pw: number) => void): void {
+    let i = firstEnding(r, r.from, r.to, x0), hazeFrom = 0, hazeTo = -1;
+    const flush = () => {
+        if (hazeTo > hazeFrom) haze(hazeFrom, hazeTo - hazeFrom);
+        hazeTo = -1;
+    };
+    while (i < r.to && r.x[i] < x1) {
+        const px = (r.x[i] - x0) * scale, pw = r.w[i] * scale;
+        if (pw >= minPx) {
+            flush();
+            box(i++, px, pw);
+            continue;
+        }
+        const j = Math.max(firstEnding(r, i + 1, Math.min(r.to, i + 4096), r.x[i] + 1 / scale), i + 1);
+        const end = (r.x[j - 1] + r.w[j - 1] - x0) * scale;
+        if (hazeTo < 0 || px > hazeTo + 1) {
+            flush();
+            hazeFrom = px;
+        }
+        hazeTo = Math.max(end, px);
+        i = j;
+    }
+    flush();
+}
+
+/** The box of a row at x, or -1. */
+export function boxAt(r: Row, x: number): number {
+    const i = firstEnding(r, r.from, r.to, x);
+    return i < r.to && r.x[i] <= x ? i : -1;
+}

@@ -1,0 +1,122 @@
+// Frames: what a box in a picture stands for. One table for all datasets of a page, so that two profiles can be
+// compared; a dataset is bound to it by a list of frames per location.
+import { Dataset } from '../otlp/types';
+import { libraryOf, packageOf } from './package';
+
+export class Frames {
+    name: string[] = ['all'];
+    file: string[] = [''];
+    library: string[] = [''];
+    package: string[] = [''];
+    kind: string[] = [''];
+    systemName: string[] = [''];
+    startLine: number[] = [0];
+    private lower: string[] = ['all'];
+    private readonly ids = new Map<string, number>();
+
+    get n(): number {
+        return this.name.length;
+    }
+
+    intern(name: string, file: string, library: string, kind: string, systemName: string, startLine: number): number {
+        const key = `${name}\0${file}\0${library}`;
+        let id = this.ids.get(key);
+        if (id === undefined) {
+            id = this.name.length;
+            this.ids.set(key, id);
+            this.name.push(name);
+            this.file.push(file);
+            this.library.push(library);
+            this.package.push(packageOf(name, file, library));
+            this.kind.push(kind);
+            this.systemName.push(systemName === name ? '' : systemName);
+            this.startLine.push(startLine);
+            this.lower.push(name.toLowerCase());
+        }
+        return id;
+    }
+
+    /** Which frames a search means: a bit per frame, so that a million boxes need no string. `/x/` is a regular
+     *  expression; anything else is looked for as it stands, without case. null: nothing is searched. */
+    match(query: string): Uint8Array | null {
+        const q = query.trim();
+        if (!q) return null;
+        const out = new Uint8Array(this.n), re = regexOf(q), text = q.toLowerCase();
+        for (let i = 1; i < this.n; i++) {
+            if (re ? re.test(this.name[i]) : this.lower[i].includes(text)) out[i] = 1;
+        }
+        return out;
+    }
+}
+
+function regexOf(q: string): RegExp | null {
+    const m = /^\/(.+)\/$/.exec(q);
+    try {
+        return m ? new RegExp(m[1], 'i') : null;
+    } catch {
+        return null;
+    }
+}
+
+/** The frames of every location, innermost first: inlined calls are frames of their own. */
+export interface Bound {
+    set: Dataset;
+    off: Uint32Array; // n locations + 1
+    frame: Uint32Array;
+    line: Uint32Array; // source line of each
+    noStack: number; // the frame of a sample without a stack
+}
+
+export function bind(set: Dataset, frames: Frames): Bound {
+    const { locations: l, functions: f, strings: s, mappings, attributes } = set.dict;
+    const off = new Uint32Array(l.n + 1), total = l.line.length + l.n;
+    const frame = new Uint32Array(total), line = new Uint32Array(total);
+    const byFunction = new Map<number, number>(); // function and mapping → frame
+    const kindKey = Array.from({ length: s.n }, (_, i) => i).find((i) => s.get(i) === 'profile.frame.type') ?? -1;
+    let n = 0;
+    const kindOf = (i: number): string => {
+        for (let k = l.attributeOff[i]; k < l.attributeOff[i + 1]; k++) {
+            const a = attributes[l.attributes[k]];
+            if (a.key === kindKey) return String(a.value);
+        }
+        return '';
+    };
+    for (let i = 0; i < l.n; i++) {
+        off[i] = n;
+        const map = l.mapping[i], library = map ? libraryOf(s.get(mappings[map].filename)) : '';
+        const kind = kindKey >= 0 ? kindOf(i) : '';
+        for (let k = l.lineOff[i]; k < l.lineOff[i + 1]; k++) {
+            const fn = l.lineFunction[k];
+            if (!fn) continue;
+            const known = fn * (mappings.length + 1) + map;
+            let id = byFunction.get(known);
+            if (id === undefined) {
+                const name = s.get(f.name[fn]) || s.get(f.systemName[fn]) || '?';
+                id = frames.intern(name, s.get(f.filename[fn]), library, kind, s.get(f.systemName[fn]), f.startLine[fn]);
+                byFunction.set(known, id);
+            }
+            frame[n] = id;
+            line[n++] = l.line[k];
+        }
+        if (n === off[i]) { // not symbolized
+            const address = (BigInt(l.addressHi[i]) << 32n | BigInt(l.addressLo[i])).toString(16);
+            frame[n++] = frames.intern(address === '0' ? library || '?' : '0x' + address, '', library, kind, '', 0);
+        }
+    }
+    off[l.n] = n;
+    return { set, off, frame: frame.slice(0, n), line: line.slice(0, n), noStack: frames.intern('?', '', '', '', '', 0) };
+}
+
+/** The frames of a stack, root first, into `out`; returns how many. */
+export function stackFrames(b: Bound, stack: number, out: number[]): number {
+    const { off, locations } = b.set.dict.stacks;
+    let n = 0;
+    if (stack < b.set.dict.stacks.n) {
+        for (let i = off[stack + 1] - 1; i >= off[stack]; i--) {
+            const at = locations[i];
+            for (let k = b.off[at + 1] - 1; k >= b.off[at]; k--) out[n++] = b.frame[k];
+        }
+    }
+    if (!n) out[n++] = b.noStack;
+    return n;
+}

@@ -1,0 +1,211 @@
+// The flame tree in typed arrays.
+//
+// Nodes are numbered level by level from the root, and inside a level from left to right:
+//   (1) the nodes of depth d are levelOff[d] .. levelOff[d + 1], with ascending x;
+//   (2) the children of a node are neighbours: first[i] .. first[i] + count[i];
+//   (3) a parent's number is below its children's.
+// Drawing needs (1): it finds the first visible box of a level by binary search. Sums need (3).
+
+export interface Tree {
+    n: number;
+    frame: Uint32Array;
+    parent: Int32Array;
+    depth: Uint16Array;
+    first: Uint32Array;
+    count: Uint32Array;
+    self: Float64Array;
+    total: Float64Array;
+    /** The other profile of a comparison, scaled to this one when that was asked for; null: no comparison. */
+    baseSelf: Float64Array | null;
+    baseTotal: Float64Array | null;
+    /** Where a node lies and how wide it is. The width is its total as long as no value is negative. */
+    x: Float64Array;
+    w: Float64Array;
+    levelOff: Uint32Array;
+}
+
+const MAX_DEPTH = 65535;
+
+/** Nodes in the order they are met; children are found by a hash of (parent, frame). */
+export class TreeBuilder {
+    private cap = 1 << 12;
+    private frame = new Uint32Array(this.cap);
+    private parent = new Int32Array(this.cap);
+    private self = new Float64Array(this.cap);
+    private base: Float64Array | null;
+    private slots = new Int32Array(this.cap * 2);
+    private n = 1;
+    // The path that was added last: profiles have their stacks sorted, so that most of it is shared with the next.
+    private readonly pathFrame: number[] = [];
+    private readonly pathNode: number[] = [];
+    private pathLength = 0;
+
+    constructor(compared = false) {
+        this.parent[0] = -1;
+        this.base = compared ? new Float64Array(this.cap) : null;
+    }
+
+    private grow(): void {
+        const cap = this.cap * 2;
+        const copy = <T extends Uint32Array | Int32Array | Float64Array>(to: T, from: T): T => (to.set(from), to);
+        this.frame = copy(new Uint32Array(cap), this.frame);
+        this.parent = copy(new Int32Array(cap), this.parent);
+        this.self = copy(new Float64Array(cap), this.self);
+        if (this.base) this.base = copy(new Float64Array(cap), this.base);
+        this.cap = cap;
+        this.slots = new Int32Array(cap * 2);
+        for (let i = 1; i < this.n; i++) this.slots[this.slot(this.parent[i], this.frame[i])] = i;
+    }
+
+    private slot(parent: number, frame: number): number {
+        const mask = this.slots.length - 1;
+        let h = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(frame + 1, 0x85ebca6b)) >>> 0;
+        h = (h ^ h >>> 15) & mask;
+        for (let i = this.slots[h]; i; i = this.slots[h = (h + 1) & mask])
+            if (this.parent[i] === parent && this.frame[i] === frame) break;
+        return h;
+    }
+
+    child(parent: number, frame: number): number {
+        let h = this.slot(parent, frame);
+        if (this.slots[h]) return this.slots[h];
+        if (this.n === this.cap) {
+            this.grow();
+            h = this.slot(parent, frame);
+        }
+        const i = this.n++;
+        this.frame[i] = frame;
+        this.parent[i] = parent;
+        return this.slots[h] = i;
+    }
+
+    addSelf(node: number, value: number, base: number): void {
+        this.self[node] += value;
+        if (this.base) this.base[node] += base;
+    }
+
+    /** A path of n frames, root first, worth `value` here and `base` in the other profile. */
+    add(path: ArrayLike<number>, n: number, value: number, base = 0): void {
+        n = Math.min(n, MAX_DEPTH - 1);
+        let k = 0;
+        while (k < n && k < this.pathLength && this.pathFrame[k] === path[k]) k++;
+        let node = k ? this.pathNode[k - 1] : 0;
+        for (; k < n; k++) {
+            node = this.child(node, path[k]);
+            this.pathFrame[k] = path[k];
+            this.pathNode[k] = node;
+        }
+        this.pathLength = n;
+        this.addSelf(node, value, base);
+    }
+
+    /** `rank` orders siblings from left to right; without it the larger comes first. */
+    finish(rank: ArrayLike<number> | null): Tree {
+        const n = this.n, parent = this.parent;
+        const total = sums(this.self, parent, n);
+        const extent = new Float64Array(n), base = this.base;
+        for (let i = 0; i < n; i++) extent[i] = Math.max(Math.abs(this.self[i]), base ? Math.abs(base[i]) : 0);
+        const width = sums(extent, parent, n), baseTotal = base && sums(base, parent, n);
+        const { off, list } = childLists(parent, n);
+        return place({ n, frame: this.frame, parent, self: this.self, total, base, baseTotal, width, off, list }, rank);
+    }
+}
+
+/** Sums over subtrees: a child's number is above its parent's. */
+function sums(self: Float64Array, parent: Int32Array, n: number): Float64Array {
+    const out = self.slice(0, n);
+    for (let i = n - 1; i > 0; i--) out[parent[i]] += out[i];
+    return out;
+}
+
+/** Children of i: list[off[i]] .. list[off[i + 1]]. */
+function childLists(parent: Int32Array, n: number): { off: Uint32Array; list: Uint32Array } {
+    const off = new Uint32Array(n + 1), list = new Uint32Array(Math.max(n - 1, 0));
+    for (let i = 1; i < n; i++) off[parent[i] + 1]++;
+    for (let i = 0; i < n; i++) off[i + 1] += off[i];
+    const at = off.slice(0, n);
+    for (let i = 1; i < n; i++) list[at[parent[i]]++] = i;
+    return { off, list };
+}
+
+interface Raw {
+    n: number; frame: Uint32Array; parent: Int32Array; self: Float64Array; total: Float64Array;
+    base: Float64Array | null; baseTotal: Float64Array | null; width: Float64Array; off: Uint32Array; list: Uint32Array;
+}
+
+/** Renumbers level by level and gives every node its place. */
+function place(r: Raw, rank: ArrayLike<number> | null): Tree {
+    const { n, off, list, frame, width } = r;
+    for (let i = 0; i < n; i++) {
+        if (off[i + 1] - off[i] < 2) continue;
+        list.subarray(off[i], off[i + 1]).sort(rank
+            ? (a, b) => rank[frame[a]] - rank[frame[b]] || a - b
+            : (a, b) => width[b] - width[a] || a - b);
+    }
+    const t: Tree = {
+        n, frame: new Uint32Array(n), parent: new Int32Array(n), depth: new Uint16Array(n), first: new Uint32Array(n),
+        count: new Uint32Array(n), self: new Float64Array(n), total: new Float64Array(n), x: new Float64Array(n),
+        w: new Float64Array(n), levelOff: new Uint32Array(0),
+        baseSelf: r.base ? new Float64Array(n) : null, baseTotal: r.base ? new Float64Array(n) : null,
+    };
+    const order = new Uint32Array(n), levels = [0];
+    t.parent[0] = -1;
+    let end = 1;
+    for (let i = 0; i < n; i++) {
+        const old = order[i];
+        if (i && t.depth[i] !== t.depth[i - 1]) levels.push(i);
+        t.frame[i] = frame[old];
+        t.self[i] = r.self[old];
+        t.total[i] = r.total[old];
+        t.w[i] = width[old];
+        if (t.baseSelf) t.baseSelf[i] = r.base![old], t.baseTotal![i] = r.baseTotal![old];
+        t.first[i] = end;
+        t.count[i] = off[old + 1] - off[old];
+        let x = t.x[i];
+        for (let k = off[old]; k < off[old + 1]; k++, end++) {
+            order[end] = list[k];
+            t.parent[end] = i;
+            t.depth[end] = t.depth[i] + 1;
+            t.x[end] = x;
+            x += width[list[k]];
+        }
+    }
+    levels.push(n);
+    t.levelOff = Uint32Array.from(levels);
+    return t;
+}
+
+export const depthOf = (t: Tree): number => t.levelOff.length - 1;
+
+/** Which share of the total the matched frames have; a match below another one counts once. */
+export function matchedTotal(t: Tree, match: Uint8Array): { total: number; nodes: number } {
+    const covered = new Uint8Array(t.n);
+    let total = 0, nodes = 0;
+    for (let i = 1; i < t.n; i++) {
+        const above = covered[t.parent[i]], hit = match[t.frame[i]];
+        covered[i] = above | hit;
+        if (hit) {
+            nodes++;
+            if (!above) total += t.total[i];
+        }
+    }
+    return { total, nodes };
+}
+
+/** The frames from the root to a node, and the node at the end of such a path (the nearest there is). */
+export function pathOf(t: Tree, node: number): number[] {
+    const out: number[] = [];
+    for (let i = node; i > 0; i = t.parent[i]) out.push(i);
+    return out.reverse();
+}
+
+export function follow(t: Tree, frames: number[]): number {
+    let node = 0;
+    for (const f of frames) {
+        let next = -1;
+        for (let k = t.first[node]; k < t.first[node] + t.count[node]; k++) if (t.frame[k] === f) next = k;
+        if (next < 0) break;
+        node = next;
+    }
+    return node;
+}

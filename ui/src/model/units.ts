@@ -1,0 +1,63 @@
+// Numbers as people say them.
+
+const TIME: [string, number][] = [['nanoseconds', 1], ['ns', 1], ['microseconds', 1e3], ['us', 1e3], ['milliseconds', 1e6],
+    ['ms', 1e6], ['seconds', 1e9], ['s', 1e9], ['minutes', 60e9], ['hours', 3600e9]];
+const BYTES: [string, number][] = [['bytes', 1], ['By', 1], ['byte', 1], ['kilobytes', 1024], ['KiBy', 1024],
+    ['megabytes', 1024 ** 2], ['MiBy', 1024 ** 2]];
+
+const scaleOf = (list: [string, number][], unit: string): number => list.find(([u]) => u === unit)?.[1] ?? 0;
+
+/** Three digits that count. */
+const three = (v: number): string => {
+    const a = Math.abs(v);
+    return a >= 100 ? v.toFixed(0) : a >= 10 ? v.toFixed(1).replace(/\.0$/, '') : v.toFixed(2).replace(/\.?0+$/, '');
+};
+
+export function duration(ns: number): string {
+    const a = Math.abs(ns);
+    if (a < 1e3) return `${three(ns)} ns`;
+    if (a < 1e6) return `${three(ns / 1e3)} µs`;
+    if (a < 1e9) return `${three(ns / 1e6)} ms`;
+    if (a < 120e9) return `${three(ns / 1e9)} s`;
+    if (a < 7200e9) return `${Math.floor(ns / 60e9)} min ${Math.round(ns / 1e9 % 60)} s`;
+    return `${Math.floor(ns / 3600e9)} h ${Math.round(ns / 60e9 % 60)} min`;
+}
+
+export function bytes(n: number): string {
+    const names = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+    let i = 0, v = n;
+    while (Math.abs(v) >= 1024 && i < names.length - 1) v /= 1024, i++;
+    return `${three(v)} ${names[i]}`;
+}
+
+export function count(n: number): string {
+    if (!Number.isInteger(n)) return three(n);
+    return n.toString().replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
+}
+
+const COUNTS = new Set(['', '1', 'count', 'none', '{count}']);
+
+/** A value with its unit: times and bytes are scaled, counts grouped. */
+export function withUnit(v: number, unit: string): string {
+    const t = scaleOf(TIME, unit);
+    if (t) return duration(v * t);
+    const b = scaleOf(BYTES, unit);
+    if (b) return bytes(v * b);
+    return COUNTS.has(unit) ? count(v) : `${count(v)} ${unit}`;
+}
+
+export function percent(part: number, whole: number): string {
+    if (!whole) return '–';
+    const p = part / whole * 100, a = Math.abs(p);
+    return a >= 99.95 || a === 0 ? `${p.toFixed(0)}%` : a >= 10 ? `${p.toFixed(1)}%` : a >= 0.01 ? `${p.toFixed(2)}%` : '<0.01%';
+}
+
+export function signedPercent(part: number, whole: number): string {
+    const s = percent(part, whole);
+    return part > 0 ? `+${s}` : s.replace('-', '−');
+}
+
+/** A Unix time in ns as the UTC date and time. */
+export function utc(ns: bigint): string {
+    return ns ? new Date(Number(ns / 1000000n)).toISOString().replace('T', ' ').replace(/\.\d+Z$/, ' UTC') : '';
+}

@@ -1,0 +1,49 @@
+// Where profiles come from. The report has them inside; a server will have a source of its own.
+import { fromBase64, gunzip, isGzip, isZstd } from './base/bytes';
+import { decode } from './otlp/decode';
+import { Dataset } from './otlp/types';
+
+export interface Loaded {
+    profile: Dataset;
+    base: Dataset | null; // what to compare with
+}
+
+export interface Source {
+    load(): Promise<Loaded | null>; // null: there is nothing yet
+}
+
+const TYPE = 'application/vnd.kiln.profile+gzip';
+
+async function open(b: Uint8Array<ArrayBuffer>, name: string): Promise<Dataset> {
+    let bytes = b;
+    for (let layers = 0; isGzip(bytes) && layers < 4; layers++) bytes = await gunzip(bytes);
+    if (isZstd(bytes)) throw new Error('zstd is nothing a browser unpacks: `kiln convert` writes .otlp or .otlp.gz');
+    const set = decode(bytes, name);
+    if (!set.profiles.length) throw new Error('there is no profile in it');
+    return set;
+}
+
+/** The elements of a report, in this page or in another one's text. */
+async function fromDocument(doc: Document): Promise<Loaded | null> {
+    const find = (role: string) => doc.querySelector(`script[type="${TYPE}"][data-role="${role}"]`);
+    const get = async (e: Element) =>
+        open(fromBase64(e.textContent ?? ''), (e as HTMLElement).dataset['name'] || 'profile');
+    const profile = find('profile'), base = find('base');
+    return profile && { profile: await get(profile), base: base && await get(base) };
+}
+
+export const embedded: Source = { load: () => fromDocument(document) };
+
+/** A file of this machine: OTLP (gzip or not), or a report. */
+export function fromFile(file: File): Source {
+    return {
+        async load() {
+            const b = new Uint8Array(await file.arrayBuffer());
+            if (b[0] !== 0x3c) return { profile: await open(b, file.name), base: null };
+            const doc = new DOMParser().parseFromString(new TextDecoder().decode(b), 'text/html'); // runs no script
+            const found = await fromDocument(doc);
+            if (!found) throw new Error('this HTML file is no report of kiln');
+            return found;
+        },
+    };
+}

@@ -1,0 +1,80 @@
+// What is known of the selected frame.
+import { useMemo } from 'preact/hooks';
+import { detailsOf } from '../model/details';
+import { Session } from '../model/session';
+import { Table } from '../model/table';
+import { Tree } from '../model/tree';
+import { percent, signedPercent, withUnit } from '../model/units';
+import { Profile } from '../otlp/types';
+import { Filter } from '../model/filter';
+import { placeOf } from './NodeTip';
+
+export interface DetailsProps {
+    session: Session;
+    profile: Profile;
+    filter: Filter;
+    tree: Tree;
+    table: Table;
+    whole: number;
+    selected: number;
+    onSelect(frame: number): void;
+    onSandwich(): void;
+    onSearch(text: string): void;
+    onClose(): void;
+}
+
+function Neighbours(p: { title: string; list: { frame: number; value: number }[]; of: number; unit: string; session: Session; onSelect(f: number): void }) {
+    if (!p.list.length) return null;
+    return (
+        <section>
+            <h3>{p.title}</h3>
+            <ul class="neighbours">{p.list.map(({ frame, value }) => (
+                <li key={frame}><button onClick={() => p.onSelect(frame)} title={p.session.frames.name[frame]}>
+                    <span class="bar" style={{ width: `${p.of ? Math.min(Math.abs(value / p.of), 1) * 100 : 0}%` }} />
+                    <span class="name">{p.session.frames.name[frame]}</span>
+                    <span class="value">{withUnit(value, p.unit)}</span></button></li>))}</ul>
+        </section>
+    );
+}
+
+export function Details(p: DetailsProps) {
+    const f = p.selected, { frames } = p.session, unit = p.profile.unit;
+    const d = useMemo(() => detailsOf(p.session, p.profile, p.filter, p.tree, f), [p.session, p.profile, p.filter, p.tree, f]);
+    const self = p.table.self[f] ?? 0, total = p.table.total[f] ?? 0, place = placeOf(frames, f);
+    const fact = (name: string, value: string) => value ? <><dt>{name}</dt><dd>{value}</dd></> : null;
+    const before = (now: number, was: number | undefined) => was === undefined ? null
+        : <span class="before">{was ? signedPercent(now - was, Math.abs(was)) : now ? 'new' : ''}</span>;
+    return (
+        <aside class="details" aria-label="Details of the selected function">
+            <header>
+                <h2>{frames.name[f]}</h2>
+                <button class="icon" onClick={p.onClose} title="Close (Esc)" aria-label="Close">×</button>
+            </header>
+            <div class="figures">
+                <div><b>{withUnit(self, unit)}</b><span>self · {percent(self, p.whole)}</span>{before(self, p.table.baseSelf?.[f])}</div>
+                <div><b>{withUnit(total, unit)}</b><span>total · {percent(total, p.whole)}</span>{before(total, p.table.baseTotal?.[f])}</div>
+            </div>
+            <dl>
+                {fact('Source', place)}
+                {fact('Package', frames.package[f])}
+                {fact('Library', frames.library[f])}
+                {fact('Kind', frames.kind[f])}
+                {fact('Symbol', frames.systemName[f])}
+                {fact('Build id', d.buildId)}
+            </dl>
+            <p class="actions">
+                <button onClick={p.onSandwich}>Callers and callees</button>
+                <button onClick={() => p.onSearch(frames.name[f])}>Highlight</button>
+            </p>
+            {d.lines.length > 0 && <section>
+                <h3>Lines</h3>
+                <table class="lines"><tbody>{d.lines.map((l) => (
+                    <tr key={l.line}><td>{frames.file[f]?.replace(/^.*[\\/]/, '') || 'line '}:{l.line}</td>
+                        <td class="number">{withUnit(l.self, unit)}</td><td class="number">{withUnit(l.total, unit)}</td></tr>))}</tbody>
+                <thead><tr><th /><th class="number">self</th><th class="number">total</th></tr></thead></table>
+            </section>}
+            <Neighbours title="Called by" list={d.callers} of={total} unit={unit} session={p.session} onSelect={p.onSelect} />
+            <Neighbours title="Calls" list={d.callees} of={total} unit={unit} session={p.session} onSelect={p.onSelect} />
+        </aside>
+    );
+}

@@ -1,0 +1,133 @@
+// A flame tree that can be pointed at: zoom, select, keyboard.
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Scene, contentHeight, levelTop, nodeAt, paint, ROW } from '../draw/flame';
+import { ColorBy, Palette } from '../draw/palette';
+import { Frames } from '../model/frames';
+import { Tree } from '../model/tree';
+import { context, timed, useMedia, useSize } from './hooks';
+import { NodeTip } from './NodeTip';
+
+export interface FlameProps {
+    tree: Tree;
+    frames: Frames;
+    palette: Palette;
+    color: ColorBy;
+    unit: string;
+    baseTotal: number; // of the whole profile, for percentages
+    up: boolean;
+    match: Uint8Array | null;
+    selected: number;
+    zoom: number;
+    label: string;
+    onSelect(frame: number, node: number): void;
+    onZoom(node: number): void;
+    height?: number; // at most; default: what there is
+}
+
+const ANIMATION_MS = 140;
+
+export function FlameCanvas(p: FlameProps) {
+    const box = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null);
+    const size = useSize(box), still = useMedia('(prefers-reduced-motion: reduce)');
+    const [hover, setHover] = useState<{ node: number; x: number; y: number } | null>(null);
+    const [node, setNode] = useState(-1);
+    const view = useRef({ x0: 0, x1: 1, tree: null as Tree | null, timer: 0 });
+    const color = useMemo(() => p.palette.byNode(p.tree, p.frames, p.color), [p.palette, p.tree, p.frames, p.color]);
+    const all = contentHeight(p.tree), height = Math.min(size.height || 0, all);
+
+    const target = (): [number, number] => {
+        const x = p.tree.x[p.zoom], w = p.tree.w[p.zoom] || 1;
+        return [x, x + w];
+    };
+    const scene = (): Scene => ({
+        tree: p.tree, frames: p.frames, palette: p.palette, color, up: p.up, match: p.match, selected: p.selected, node,
+        zoom: p.zoom, x0: view.current.x0, x1: view.current.x1, scroll: box.current?.scrollTop ?? 0,
+        width: size.width, height, hover: hover?.node ?? -1,
+    });
+    const latest = useRef(scene);
+    latest.current = scene;
+    const draw = () => {
+        if (!canvas.current || !size.width || !height) return;
+        const g = context(canvas.current, size.width, height);
+        timed('draw', () => paint(g, latest.current()));
+    };
+    const drawLatest = useRef(draw);
+    drawLatest.current = draw;
+
+    // A new tree is shown at once; another zoom of the same tree is a short movement.
+    useLayoutEffect(() => {
+        const v = view.current, [x0, x1] = target();
+        cancelAnimationFrame(v.timer);
+        if (v.tree !== p.tree || still || (v.x0 === x0 && v.x1 === x1)) {
+            v.tree = p.tree;
+            v.x0 = x0;
+            v.x1 = x1;
+            return;
+        }
+        const from0 = v.x0, from1 = v.x1, start = performance.now();
+        const step = (now: number) => {
+            const k = Math.min(Math.max((now - start) / ANIMATION_MS, 0), 1), e = 1 - (1 - k) ** 3;
+            v.x0 = from0 + (x0 - from0) * e;
+            v.x1 = from1 + (x1 - from1) * e;
+            drawLatest.current();
+            if (k < 1) v.timer = requestAnimationFrame(step);
+        };
+        v.timer = requestAnimationFrame(step);
+    }, [p.tree, p.zoom]);
+    useLayoutEffect(() => {
+        if (p.up && box.current) box.current.scrollTop = all; // the root is what one begins with
+    }, [p.tree, p.up, size.height]);
+    useLayoutEffect(draw);
+    useEffect(() => setNode(-1), [p.tree]);
+
+    const at = (e: MouseEvent): number => {
+        const r = canvas.current!.getBoundingClientRect();
+        return nodeAt(scene(), e.clientX - r.left, e.clientY - r.top);
+    };
+    const show = (i: number) => { // scrolls until the level is visible
+        const y = levelTop(scene(), p.tree.depth[i]);
+        if (y < 0) box.current!.scrollTop += y - ROW;
+        else if (y + ROW > height) box.current!.scrollTop += y + ROW - height + ROW;
+    };
+    const go = (i: number) => {
+        if (i < 0) return;
+        setNode(i);
+        show(i);
+        p.onSelect(p.tree.frame[i], i);
+    };
+    const key = (e: KeyboardEvent) => {
+        const t = p.tree, i = node < 0 ? p.zoom : node, toLeaf = p.up ? 'ArrowUp' : 'ArrowDown';
+        const level = (d: number) => d >= t.levelOff[t.depth[i]] && d < t.levelOff[t.depth[i] + 1];
+        if (e.key === toLeaf) {
+            let best = -1; // the widest child
+            for (let k = t.first[i]; k < t.first[i] + t.count[i]; k++) if (best < 0 || t.w[k] > t.w[best]) best = k;
+            go(best);
+        } else if (e.key === 'ArrowUp' || e.key === 'ArrowDown') go(t.parent[i]);
+        else if (e.key === 'ArrowLeft') level(i - 1) && go(i - 1);
+        else if (e.key === 'ArrowRight') level(i + 1) && go(i + 1);
+        else if (e.key === 'Enter') p.onZoom(i);
+        else if (e.key === 'Backspace') p.onZoom(Math.max(t.parent[p.zoom], 0));
+        else return;
+        e.preventDefault();
+        e.stopPropagation();
+    };
+
+    return (
+        <div class="flame" ref={box} style={p.height ? { height: `${Math.min(p.height, all)}px` } : undefined} tabIndex={0}
+            role="application" aria-label={p.label} onScroll={() => drawLatest.current()} onKeyDown={key}>
+            <div style={{ height: `${all}px` }}>
+                <canvas ref={canvas} style={{ cursor: hover && hover.node >= 0 ? 'pointer' : 'default' }}
+                    onMouseMove={(e) => setHover({ node: at(e), x: e.clientX, y: e.clientY })}
+                    onMouseLeave={() => setHover(null)}
+                    onClick={(e) => {
+                        const i = at(e);
+                        if (i < 0) return;
+                        setNode(i);
+                        timed('zoom', () => (p.onSelect(p.tree.frame[i], i), p.onZoom(i)));
+                    }} />
+            </div>
+            {hover && hover.node >= 0 && <NodeTip x={hover.x} y={hover.y} tree={p.tree} node={hover.node} frames={p.frames}
+                unit={p.unit} whole={p.baseTotal} />}
+        </div>
+    );
+}
