@@ -183,12 +183,13 @@ static const command all_commands[COMMAND_COUNT] = {
             .name = "flame",
             .args = "FILE...",
             .summary = "draw a profile as a flame graph",
-            .about = "Draws a picture of a profile. -o x.html writes the report: one file that needs "
-                     "no network, with flame graph, table, callers and callees, time views, labels "
-                     "and search, and that kiln reads back like any other profile "
-                     "(docs/report.md).\n\n"
-                     "Several inputs are merged as kiln convert does it. With --diff the report "
-                     "holds both profiles and opens with what changed.",
+            .about =
+                "Draws a picture of a profile. -o x.html writes the report: one file that needs "
+                "no network, with flame graph, table, callers and callees, time views, labels "
+                "and search, and that kiln reads back like any other profile "
+                "(docs/report.md).\n\n"
+                "Several inputs are merged as kiln convert does it. With --diff the report "
+                "holds both profiles and opens with what changed.",
             .examples = {{"A report to send to a colleague", "kiln flame app.pb.gz -o app.html"},
                          {"What changed?", "kiln flame after.otlp --diff before.otlp -o diff.html"},
                          {"The data of a report", "kiln convert app.html app.otlp"}},

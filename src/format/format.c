@@ -10,7 +10,7 @@ static const format *const all[] = {
     &format_perf_script,  &format_folded,   &format_collapsed, &format_cpuprofile,
     &format_heapprofile,  &format_gecko,    &format_arrays,    &format_normalized,
     &format_denormalized, &format_otep239,  &format_events,    &format_events_text,
-    &format_splunk_logs,  &format_html, &format_html_base, &format_original,
+    &format_splunk_logs,  &format_html,     &format_html_base, &format_original,
 };
 
 static const struct {

@@ -253,7 +253,7 @@ static unsigned check(const format *to, format_feature f)
     bool there = ok && survived(&back, f), claimed = format_carries(to) >> f & 1;
     bool told =
         ledger_lost(&l) || (l.n && !claimed); /* what an attribute of ours carries is told too */
-    bool not_built = e.code == ERR_SYS; /* html without a viewer */
+    bool not_built = e.code == ERR_SYS;       /* html without a viewer */
     if (not_built && f == FEATURE_STACKS) print_message("# skip: %s: %s\n", to->name, e.msg);
     if (!ok && !not_built)
         print_error("%s, %s: %s\n", to->name, format_feature_name(f),

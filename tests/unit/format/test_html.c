@@ -44,7 +44,8 @@ static void wrap(const model *m, const model *base, buf *out)
         assert_ok(pack(CODEC_GZIP, buf_view(&otlp), &packed, &e), &e);
         base64_encode(&text[i], buf_view(&packed));
     }
-    report_write(&(report){.profile = {STR("p"), buf_view(&text[0])}, .base = {STR("b"), buf_view(&text[1])}},
+    report_write(&(report){.profile = {STR("p"), buf_view(&text[0])},
+                           .base = {STR("b"), buf_view(&text[1])}},
                  out);
     buf_free(&text[0]);
     buf_free(&text[1]);
@@ -117,12 +118,12 @@ static void test_broken(void **state)
         {"no data", HEAD, "the report holds no profile, or is cut off", NO_OFFSET},
         {"another role", HEAD REPORT_DATA "base\">QUJD" REPORT_END,
          "the report holds no profile, or is cut off", NO_OFFSET},
-        {"cut in the tag", HEAD REPORT_DATA "profile\"", "the report holds no profile, or is cut off",
-         NO_OFFSET},
+        {"cut in the tag", HEAD REPORT_DATA "profile\"",
+         "the report holds no profile, or is cut off", NO_OFFSET},
         {"cut in the data", HEAD REPORT_DATA "profile\">QUJD",
          "the report holds no profile, or is cut off", NO_OFFSET},
-        {"no base64", HEAD REPORT_DATA "profile\">QU*D" REPORT_END, "the embedded profile is no base64",
-         sizeof HEAD - 1 + sizeof REPORT_DATA - 1 + 9 + 2},
+        {"no base64", HEAD REPORT_DATA "profile\">QU*D" REPORT_END,
+         "the embedded profile is no base64", sizeof HEAD - 1 + sizeof REPORT_DATA - 1 + 9 + 2},
         {"no OTLP", HEAD REPORT_DATA "profile\">////" REPORT_END, NULL,
          sizeof HEAD - 1 + sizeof REPORT_DATA - 1 + 9},
     };
