@@ -14,7 +14,7 @@ static void make(const char *leaf, arena *a, model *m)
 {
     builder b;
     err e = {0};
-    assert_true(builder_init(&b, a, 0));
+    assert_true(builder_init(&b, a));
     builder_resource(&b, &(resource){.present = true});
     builder_scope(&b, NULL)->present = true;
     function f = {.name = builder_string(&b, str_of(leaf))};
