@@ -16,6 +16,7 @@ typedef struct cli {
     term term_err;
     uint64_t seed;   /* of the hash tables */
     bool out_closed; /* the reader of a pipe went away: no complaint, no more output */
+    bool pages;      /* the output is for a person at a terminal: long, through a pager */
     bool status;     /* a passing line is on the terminal */
     exit_code worst; /* highest code seen so far */
 } cli;
@@ -47,6 +48,13 @@ const char *paint_on(bool color, paint p); /* PAINT_OFF: back to normal */
 
 /* ---- commands: one file each ---- */
 exit_code cmd_info(cli *c);
+exit_code cmd_top(cli *c);
+exit_code cmd_tree(cli *c);
+exit_code cmd_peek(cli *c);
+exit_code cmd_list(cli *c);
+exit_code cmd_traces(cli *c);
+exit_code cmd_series(cli *c);
+exit_code cmd_merge(cli *c);
 exit_code cmd_cat(cli *c);
 exit_code cmd_convert(cli *c);
 exit_code cmd_check(cli *c);

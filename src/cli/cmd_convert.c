@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include "cli/convert.h"
 #include "cli/input.h"
 #include "cli/supply.h"
 #include "model/extras.h"
@@ -19,6 +20,7 @@ typedef struct conversion {
     input *in;
     size_t n_in;
     supply supply;
+    bool merge;    /* `kiln merge`: one profile of each type, whatever comes in */
     ledger ledger; /* of all inputs and the output */
     buf bytes;     /* the output, not yet compressed, when it was encoded */
     str result;    /* bytes, or a view of the input's */
@@ -48,8 +50,8 @@ static bool choose_format(conversion *v)
 static bool asks_for_change(const conversion *v)
 {
     const cli_options *o = &v->c->o;
-    return o->canonical || o->string_refs || o->no_extras || o->keep_original || o->percent ||
-           o->thread_frames || o->timestamps || v->supply.any;
+    return v->merge || o->canonical || o->string_refs || o->no_extras || o->keep_original ||
+           o->percent || o->thread_frames || o->timestamps || v->supply.any;
 }
 
 static bool is_copy(const conversion *v)
@@ -73,7 +75,7 @@ static bool merged(conversion *v, arena *a, model *out, err *e)
     const model **in = arena_new(a, const model *, v->n_in);
     if (!in) return err_set(e, ERR_LIMIT, "the memory budget is spent");
     for (size_t i = 0; i < v->n_in; i++) in[i] = &v->in[i].doc.model;
-    merge_opts o = {.join = v->n_in > 1 && !v->c->o.split,
+    merge_opts o = {.join = v->merge || (v->n_in > 1 && !v->c->o.split),
                     .canonical = v->c->o.canonical,
                     .ledger = &v->ledger};
     return model_merge(in, v->n_in, &o, a, out, e);
@@ -102,7 +104,8 @@ static const model *final_model(conversion *v, model *made, err *e)
     model *m = &v->in[0].doc.model;
     for (size_t i = 0; i < v->n_in; i++)
         if (!supply_model(&v->supply, &v->in[i].doc.model, &v->in[i].arena, e)) return NULL;
-    if (v->n_in > 1 || v->c->o.canonical) {
+    if (v->merge && !merge_prepare(v->c, v->in, v->n_in, a, e)) return NULL;
+    if (v->merge || v->n_in > 1 || v->c->o.canonical) {
         if (!merged(v, a, made, e)) return NULL;
         m = made;
     }
@@ -258,8 +261,8 @@ static bool usage(cli *c, conversion *v)
     v->out_path = c->o.output;
     if (!v->out_path && c->n_args >= 2) v->out_path = c->args[--v->n_in];
     if (!v->out_path) {
-        cli_fail(c, EXIT_USAGE, "convert wants an input and an output; for example: %s",
-                 c->command->examples[0].line);
+        cli_fail(c, EXIT_USAGE, "%s wants an input and an output; for example: %s",
+                 c->command->name, c->command->examples[0].line);
         return false;
     }
     if (c->o.json && !strcmp(v->out_path, "-")) {
@@ -338,9 +341,9 @@ static void split(cli *c, const conversion *all)
     free(names);
 }
 
-exit_code cmd_convert(cli *c)
+exit_code convert_files(cli *c, bool merge)
 {
-    conversion v = {.c = c};
+    conversion v = {.c = c, .merge = merge};
     if (!usage(c, &v)) return c->worst;
     if (c->o.split && str_ends(str_of(v.out_path), STR("/"))) {
         v.to = c->o.to ? format_named(str_of(c->o.to)) : &format_otlp;
@@ -350,3 +353,5 @@ exit_code cmd_convert(cli *c)
     }
     return c->worst;
 }
+
+exit_code cmd_convert(cli *c) { return convert_files(c, false); }

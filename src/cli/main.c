@@ -1,5 +1,6 @@
 /* kiln - the program.  Parses, dispatches, flushes; the commands do the rest. */
 #include "cli/cli.h"
+#include "sys/pager.h"
 
 #include "sys/entropy.h"
 #include "base/ban.h"
@@ -50,7 +51,7 @@ int main(int argc, char **argv)
     c.term.color = wants_color(c.o.color, c.term.color);
     c.term_err.color = wants_color(c.o.color, c.term_err.color);
     dispatch(&c);
-    cli_flush(&c);
+    if (!c.pages || !pager_show(buf_view(&c.out))) cli_flush(&c);
     buf_free(&c.out);
     return (int)c.worst;
 }

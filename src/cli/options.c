@@ -8,7 +8,10 @@
 
 #define IN(c) (1u << COMMAND_##c)
 #define ALL ((1u << COMMAND_COUNT) - 1)
-#define READERS (IN(INFO) | IN(CAT) | IN(CONVERT) | IN(CHECK) | IN(FLAME))
+/* Those that ask about a selection of samples (cli/question.h). */
+#define ASKERS (IN(TOP) | IN(TREE) | IN(PEEK) | IN(LIST) | IN(TRACES) | IN(SERIES))
+#define GRAPHS (IN(TOP) | IN(TREE) | IN(PEEK))
+#define READERS (IN(INFO) | IN(CAT) | IN(CONVERT) | IN(CHECK) | IN(MERGE) | IN(FLAME) | ASKERS)
 #define AT(field) offsetof(cli_options, field)
 
 #define LAYOUTS "1.3 1.4 1.5 1.6 1.7 1.8 1.9 1.10 1.11 current"
@@ -18,18 +21,20 @@ static const option_desc all_options[] = {
      "Print JSON for machines: a stable, versioned form (docs/info.md)."},
     {"json", 0, OPTION_FLAG, AT(json), IN(CHECK), NULL, NULL,
      "Print the findings as JSON (docs/check.md)."},
-    {"json", 0, OPTION_FLAG, AT(json), IN(CONVERT), NULL, NULL,
+    {"json", 0, OPTION_FLAG, AT(json), IN(CONVERT) | IN(MERGE), NULL, NULL,
      "Print the loss ledger as JSON on standard output."},
+    {"json", 0, OPTION_FLAG, AT(json), ASKERS, NULL, NULL,
+     "Print JSON for machines: a stable, versioned form (docs/query.md)."},
     {"format", 'f', OPTION_CHOICE, AT(format), IN(CAT), "FORM", "yaml json text arrays-yaml",
      "How to print: yaml (default, for reading), json (OTLP/JSON), text (protobuf text format, "
      "as protoc --decode prints it), arrays-yaml (any format, in the first draft's own shape)."},
-    {"output", 'o', OPTION_PATH, AT(output), IN(CONVERT) | IN(CHECK) | IN(FLAME), "FILE", NULL,
-     "Where to write; - is standard output. The file appears whole or not at all."},
+    {"output", 'o', OPTION_PATH, AT(output), IN(CONVERT) | IN(CHECK) | IN(MERGE) | IN(FLAME),
+     "FILE", NULL, "Where to write; - is standard output. The file appears whole or not at all."},
     {"json", 0, OPTION_FLAG, AT(json), IN(FORMATS), NULL, NULL,
      "Print the table as JSON (docs/formats.md)."},
     {"from", 0, OPTION_READS, AT(from), READERS, "FORMAT", NULL,
      "Read the input as this format instead of looking at its bytes (kiln formats)."},
-    {"to", 't', OPTION_WRITES, AT(to), IN(CONVERT), "FORMAT", NULL,
+    {"to", 't', OPTION_WRITES, AT(to), IN(CONVERT) | IN(MERGE), "FORMAT", NULL,
      "Write this format instead of the one the output's name suggests. original gives back the "
      "file that --keep-original kept."},
     {"to", 't', OPTION_CHOICE, AT(to), IN(FLAME), "PICTURE", "html",
@@ -38,7 +43,7 @@ static const option_desc all_options[] = {
      "Compare with this profile: what grew since BASE and what shrank."},
     {"layout", 0, OPTION_CHOICE, AT(layout), READERS, "RELEASE", LAYOUTS,
      "Read OTLP in the layout of this opentelemetry-proto release instead of finding it out."},
-    {"canonical", 0, OPTION_FLAG, AT(canonical), IN(CONVERT), NULL, NULL,
+    {"canonical", 0, OPTION_FLAG, AT(canonical), IN(CONVERT) | IN(MERGE), NULL, NULL,
      "Re-encode in canonical form: no duplicates, no unused entries, stacks sorted from the "
      "root, samples by stack. Smaller after compression."},
     {"string-refs", 0, OPTION_FLAG, AT(string_refs), IN(CONVERT), NULL, NULL,
@@ -70,9 +75,9 @@ static const option_desc all_options[] = {
      "folded, collapsed: begin every stack with its thread."},
     {"percent", 0, OPTION_FLAG, AT(percent), IN(CONVERT), NULL, NULL,
      "folded, collapsed: percent-encode what a name may not hold, and decode it on reading."},
-    {"strict", 0, OPTION_FLAG, AT(strict), IN(CONVERT), NULL, NULL,
+    {"strict", 0, OPTION_FLAG, AT(strict), IN(CONVERT) | IN(MERGE), NULL, NULL,
      "Write nothing and exit with 1 when anything would be lost."},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), IN(CONVERT) | IN(CHECK), NULL, NULL,
+    {"quiet", 'q', OPTION_FLAG, AT(quiet), IN(CONVERT) | IN(CHECK) | IN(MERGE), NULL, NULL,
      "Say nothing unless something fails."},
     {"rules", 0, OPTION_FLAG, AT(rules), IN(CHECK), NULL, NULL, "List the rules and exit."},
     {"only", 0, OPTION_LIST, AT(only), IN(CHECK), "RULES", NULL,
@@ -89,6 +94,94 @@ static const option_desc all_options[] = {
      "With --profcheck: profcheck's -check-orphans."},
     {"no-check-sample-shapes", 0, OPTION_FLAG, AT(no_check_shapes), IN(CHECK), NULL, NULL,
      "With --profcheck: profcheck's -check-sample-shapes=false."},
+
+    /* which profile and which samples */
+    {"sample-type", 's', OPTION_TEXT, AT(wanted_type), ASKERS, "TYPE", NULL,
+     "Which values: a name such as cpu or alloc_space, TYPE/UNIT, or a number. Otherwise the first "
+     "profile is shown."},
+    {"sample-index", 0, OPTION_TEXT, AT(wanted_type), ASKERS, "TYPE", NULL,
+     "The same, as pprof calls it."},
+    {"profile-id", 0, OPTION_TEXT, AT(wanted_id), ASKERS, "HEX", NULL,
+     "The profile with this id; its first digits are enough."},
+    {"resource", 0, OPTION_LIST, AT(resource), ASKERS, "KEY=PATTERN", NULL,
+     "All profiles of the type whose resource has such an attribute: service.name=checkout."},
+    {"all", 0, OPTION_FLAG, AT(all), ASKERS, NULL, NULL,
+     "All profiles of the type, added up, instead of the first one."},
+    {"start", 0, OPTION_TEXT, AT(since), ASKERS, "TIME", NULL,
+     "Observations from this time on: 2023-06-27T04:52:00Z, a Unix time, or a distance from the "
+     "begin of the profile such as +1.5s."},
+    {"end", 0, OPTION_TEXT, AT(until), ASKERS, "TIME", NULL, "Observations before this time."},
+    {"thread", 0, OPTION_TEXT, AT(thread), ASKERS, "PATTERN", NULL,
+     "Samples of threads with this id or with such a name."},
+    {"trace-id", 0, OPTION_TEXT, AT(trace_id), ASKERS, "HEX", NULL,
+     "Samples linked to this trace."},
+    {"span-id", 0, OPTION_TEXT, AT(span_id), ASKERS, "HEX", NULL, "Samples linked to this span."},
+    {"tagfocus", 0, OPTION_TEXT, AT(tagfocus), ASKERS, "PATTERN", NULL,
+     "Samples with an attribute that matches: PATTERN for key:value, KEY=PATTERN for the value, or "
+     "a "
+     "range of numbers such as bytes=1kb:64kb."},
+    {"tagignore", 0, OPTION_TEXT, AT(tagignore), ASKERS, "PATTERN", NULL,
+     "Samples without such an attribute."},
+
+    /* which stacks and frames */
+    {"focus", 'F', OPTION_TEXT, AT(focus), ASKERS, "PATTERN", NULL,
+     "Stacks with a frame whose function, file or binary matches."},
+    {"ignore", 'I', OPTION_TEXT, AT(ignore_frames), ASKERS, "PATTERN", NULL,
+     "Stacks without such a frame."},
+    {"hide", 0, OPTION_TEXT, AT(hide), ASKERS, "PATTERN", NULL, "Leave frames out that match."},
+    {"show", 0, OPTION_TEXT, AT(show), ASKERS, "PATTERN", NULL, "Leave all other frames out."},
+    {"show-from", 0, OPTION_TEXT, AT(show_from), ASKERS, "PATTERN", NULL,
+     "Leave out the callers of the outermost frame that matches, and stacks without one."},
+    {"tagroot", 0, OPTION_TEXT, AT(tagroot), ASKERS, "KEYS", NULL,
+     "Put the values of these attributes at the root of every stack."},
+    {"tagleaf", 0, OPTION_TEXT, AT(tagleaf), ASKERS, "KEYS", NULL,
+     "Put the values of these attributes at its leaf."},
+    {"literal", 0, OPTION_FLAG, AT(literal), ASKERS, NULL, NULL,
+     "Patterns are plain text instead of regular expressions (PCRE)."},
+    {"all-frames", 0, OPTION_FLAG, AT(keep_pruned), ASKERS, NULL, NULL,
+     "Also frames that the profile itself asks to drop (pprof's drop_frames)."},
+    {"granularity", 'g', OPTION_CHOICE, AT(granularity), GRAPHS | IN(TRACES), "WHAT",
+     "functions filefunctions files lines addresses mappings",
+     "What a frame is: functions (default), functions of a file, files, lines, addresses or "
+     "binaries."},
+    {"functions", 0, OPTION_FLAG, AT(by_functions), GRAPHS | IN(TRACES), NULL, NULL,
+     "--granularity functions."},
+    {"filefunctions", 0, OPTION_FLAG, AT(by_filefunctions), GRAPHS | IN(TRACES), NULL, NULL,
+     "--granularity filefunctions."},
+    {"files", 0, OPTION_FLAG, AT(by_files), GRAPHS | IN(TRACES), NULL, NULL,
+     "--granularity files."},
+    {"lines", 0, OPTION_FLAG, AT(by_lines), GRAPHS | IN(TRACES), NULL, NULL,
+     "--granularity lines."},
+    {"addresses", 0, OPTION_FLAG, AT(by_addresses), GRAPHS | IN(TRACES), NULL, NULL,
+     "--granularity addresses."},
+    {"noinlines", 0, OPTION_FLAG, AT(noinlines), ASKERS, NULL, NULL,
+     "Count inlined calls for the function that they were inlined into."},
+
+    /* what to show of it */
+    {"cum", 0, OPTION_FLAG, AT(by_cum), GRAPHS, NULL, NULL, "Sort by the cumulative value."},
+    {"flat", 0, OPTION_FLAG, AT(by_flat), GRAPHS, NULL, NULL, "Sort by the flat value (default)."},
+    {"nodecount", 'n', OPTION_COUNT, AT(nodecount), IN(TOP) | IN(TREE), "N", NULL,
+     "Show at most N frames (default: top all, tree 80; 0 is all)."},
+    {"nodefraction", 0, OPTION_FRACTION, AT(nodefraction), IN(TOP) | IN(TREE), "F", NULL,
+     "Leave out frames whose cumulative value is below this part of the sum (default 0.005)."},
+    {"edgefraction", 0, OPTION_FRACTION, AT(edgefraction), IN(TREE), "F", NULL,
+     "Leave out calls below this part of the sum (default 0.001)."},
+    {"no-trim", 0, OPTION_FLAG, AT(no_trim), IN(TOP) | IN(TREE), NULL, NULL, "Leave nothing out."},
+    {"step", 0, OPTION_TEXT, AT(step), IN(SERIES), "TIME", NULL,
+     "Length of a step, such as 100ms; otherwise about 60 steps."},
+    {"source-path", 0, OPTION_TEXT, AT(source_path), IN(LIST), "DIRS", NULL,
+     "Where to look for source files: directories with : between them (default: the current one)."},
+    {"trim-path", 0, OPTION_TEXT, AT(trim_path), IN(LIST), "DIRS", NULL,
+     "Beginnings to take off the paths of source files before looking for them."},
+    {"weight", 0, OPTION_LIST, AT(weights), ASKERS | IN(MERGE), "W", NULL,
+     "Multiply the values of the inputs: --weight 1,-1 for two of them."},
+    {"unit", 0, OPTION_TEXT, AT(unit), ASKERS, "UNIT", NULL,
+     "Show values in this unit (ms, MB) instead of what is easy to read."},
+    {"width", 0, OPTION_COUNT, AT(width), ASKERS, "N", NULL,
+     "Columns to use (default: the terminal's; all that is needed when it is no terminal)."},
+    {"no-pager", 0, OPTION_FLAG, AT(no_pager), ASKERS, NULL, NULL,
+     "Do not show long output on a terminal through $PAGER (default: less)."},
+
     {"man", 0, OPTION_FLAG, AT(man), IN(HELP), NULL, NULL, "Print the manual page as roff."},
     {"max-bytes", 0, OPTION_SIZE, AT(max_bytes), READERS, "SIZE", NULL,
      "Most bytes an input may have, also after decompression (default 1GiB)."},
@@ -101,180 +194,11 @@ static const option_desc all_options[] = {
     {"help", 'h', OPTION_FLAG, AT(help), ALL, NULL, NULL, "Show this help."},
 };
 
-static const command all_commands[COMMAND_COUNT] = {
-    [COMMAND_INFO] =
-        {
-            .name = "info",
-            .args = "FILE...",
-            .summary = "show what a profile file holds",
-            .about = "Shows format and layout (with the evidence), resources, every profile with "
-                     "its type, time, samples and hottest function, the sizes of the dictionary, "
-                     "what dominates the bytes, and how small gzip and zstd would make them.\n\n"
-                     "The format is guessed from the bytes, never from the name. gzip and zstd "
-                     "around any input are taken off.",
-            .examples = {{"What is in this file?", "kiln info app.otlp"},
-                         {"Total of the first profile, for a script",
-                          "kiln info --json app.otlp | jq '.files[0].profiles[0].total'"},
-                         {"From a pipe", "curl -s http://host/profile | kiln info -"}},
-            .operands = OPERAND_FILES,
-            .min_args = 1,
-            .max_args = SIZE_MAX,
-            .run = cmd_info,
-        },
-    [COMMAND_CAT] =
-        {
-            .name = "cat",
-            .args = "FILE...",
-            .summary = "print a profile file as text",
-            .about = "Prints every field of every message, in any layout, without interpreting it: "
-                     "yaml for reading, json as OTLP/JSON, text as the protobuf text format.",
-            .examples = {{"Look at a file", "kiln cat app.otlp | less"},
-                         {"As protoc --decode would print it", "kiln cat --format text app.otlp"},
-                         {"Names in the string table",
-                          "kiln cat -f json app.otlp | jq '.dictionary.stringTable'"}},
-            .operands = OPERAND_FILES,
-            .min_args = 1,
-            .max_args = SIZE_MAX,
-            .run = cmd_cat,
-        },
-    [COMMAND_CONVERT] =
-        {
-            .name = "convert",
-            .args = "IN... OUT",
-            .summary = "convert between formats, layouts and encodings",
-            .about = "Reads one or more inputs and writes one output. Several inputs are merged: "
-                     "profiles of equal resource, scope and type become one. The output's name "
-                     "decides its format (kiln formats lists the names); .gz and .zst behind it "
-                     "compress. - is standard input or output.\n\n"
-                     "When there is nothing to change the bytes are copied as they are. What the "
-                     "output cannot carry is listed on standard error: the loss ledger.",
-            .examples = {{"To JSON", "kiln convert app.otlp app.json"},
-                         {"A flame graph's input", "kiln convert app.otlp app.folded"},
-                         {"Small and tidy", "kiln convert --canonical a.otlp b.otlp both.otlp.zst"},
-                         {"Refuse to lose anything", "kiln convert --strict in.otlp out.otlp"}},
-            .operands = OPERAND_FILES,
-            .min_args = 1,
-            .max_args = SIZE_MAX,
-            .run = cmd_convert,
-        },
-    [COMMAND_CHECK] =
-        {
-            .name = "check",
-            .args = "FILE...",
-            .summary = "check profiles against the specification",
-            .about =
-                "Holds data against every rule of the OTLP profiles specification: MUST is an "
-                "error, SHOULD a warning. Each finding has the rule, the place, what was found "
-                "and what is expected; findings are grouped, so that a broken file prints a "
-                "page and not a flood.\n\n"
-                "Exits with 1 when there is an error.",
-            .examples = {{"Check a file", "kiln check app.otlp"},
-                         {"In CI, errors about indices only",
-                          "kiln check --only P-06 --json app.otlp"},
-                         {"Repair what can be repaired", "kiln check --fix -o fixed.otlp app.otlp"},
-                         {"What the SIG's tool would say", "kiln check --profcheck app.otlp"}},
-            .operands = OPERAND_FILES,
-            .min_args = 0,
-            .max_args = SIZE_MAX,
-            .run = cmd_check,
-        },
-    [COMMAND_FLAME] =
-        {
-            .name = "flame",
-            .args = "FILE...",
-            .summary = "draw a profile as a flame graph",
-            .about =
-                "Draws a picture of a profile. -o x.html writes the report: one file that needs "
-                "no network, with flame graph, table, callers and callees, time views, labels "
-                "and search, and that kiln reads back like any other profile "
-                "(docs/report.md).\n\n"
-                "Several inputs are merged as kiln convert does it. With --diff the report "
-                "holds both profiles and opens with what changed.",
-            .examples = {{"A report to send to a colleague", "kiln flame app.pb.gz -o app.html"},
-                         {"What changed?", "kiln flame after.otlp --diff before.otlp -o diff.html"},
-                         {"The data of a report", "kiln convert app.html app.otlp"}},
-            .operands = OPERAND_FILES,
-            .min_args = 1,
-            .max_args = SIZE_MAX,
-            .run = cmd_flame,
-        },
-    [COMMAND_FORMATS] =
-        {
-            .name = "formats",
-            .args = "",
-            .summary = "list the formats and what they carry",
-            .about = "Prints every format with its name for --from and --to, what can be done with "
-                     "it, the names of files that mean it, and what it can and cannot carry.",
-            .examples =
-                {{"Which formats keep timestamps?",
-                  "kiln formats --json | jq -r '.formats[]|select(.carries.timestamps).name'"}},
-            .operands = OPERAND_NONE,
-            .min_args = 0,
-            .max_args = 0,
-            .run = cmd_formats,
-        },
-    [COMMAND_HELP] =
-        {
-            .name = "help",
-            .args = "[COMMAND]",
-            .summary = "explain a command",
-            .about = "Without a command: the list of commands.",
-            .examples = {{"How does convert work?", "kiln help convert"},
-                         {"The manual page, without installing",
-                          "kiln help --man info | man -l -"}},
-            .operands = OPERAND_COMMAND,
-            .min_args = 0,
-            .max_args = 1,
-            .run = cmd_help,
-        },
-    [COMMAND_VERSION] =
-        {
-            .name = "version",
-            .args = "",
-            .summary = "print the version",
-            .about = "Prints the version of kiln and the OTLP layouts it reads and writes.",
-            .examples = {{"Which version is this?", "kiln version"}},
-            .operands = OPERAND_NONE,
-            .min_args = 0,
-            .max_args = 0,
-            .run = cmd_version,
-        },
-    [COMMAND_COMPLETION] =
-        {
-            .name = "completion",
-            .args = "bash|zsh",
-            .summary = "print a completion script for the shell",
-            .about =
-                "Prints a script that makes the shell complete commands, options and their values.",
-            .examples = {{"bash, for this session", "source <(kiln completion bash)"},
-                         {"zsh, for good", "kiln completion zsh > ~/.zfunc/_kiln"}},
-            .operands = OPERAND_SHELL,
-            .min_args = 1,
-            .max_args = 1,
-            .run = cmd_completion,
-        },
-};
-
-const command *commands(size_t *n)
-{
-    *n = COMMAND_COUNT;
-    return all_commands;
-}
-
 const option_desc *options(size_t *n)
 {
     *n = ARRAY_LEN(all_options);
     return all_options;
 }
-
-const command *command_named(const char *name)
-{
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (!strcmp(all_commands[i].name, name)) return &all_commands[i];
-    return NULL;
-}
-
-command_id command_index(const command *c) { return (command_id)(c - all_commands); }
 
 static bool is_offered(const option_desc *d, const format *f)
 {

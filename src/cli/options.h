@@ -19,6 +19,16 @@ typedef struct option_list {
     size_t n;
 } option_list;
 
+typedef struct option_count {
+    bool given;
+    uint32_t n;
+} option_count;
+
+typedef struct option_fraction {
+    bool given;
+    double v; /* 0 .. 1 */
+} option_fraction;
+
 /* Where parsed options land.  Zero means "not given" except where a default is named in the table. */
 typedef struct cli_options {
     bool help, version, json, quiet, canonical, string_refs, strict, rules, profcheck, fix, man;
@@ -28,17 +38,30 @@ typedef struct cli_options {
     const char *profile_id, *start, *end, *schema_url, *sample_type, *time_anchor;
     option_list only, ignore;
     uint64_t max_bytes, max_memory, max_payload;
+
+    /* questions about a selection (cli/question.h) */
+    const char *wanted_type, *wanted_id, *since, *until;
+    const char *focus, *ignore_frames, *hide, *show, *show_from, *tagfocus, *tagignore, *tagroot,
+        *tagleaf, *thread, *trace_id, *span_id, *granularity, *unit, *step, *source_path,
+        *trim_path;
+    option_list resource, weights;
+    bool all, literal, keep_pruned, noinlines, by_functions, by_filefunctions, by_files, by_lines,
+        by_addresses, by_cum, by_flat, no_trim, no_pager;
+    option_count nodecount, width;
+    option_fraction nodefraction, edgefraction;
 } cli_options;
 
 typedef enum option_kind {
     OPTION_FLAG,
-    OPTION_TEXT,   /* const char * */
-    OPTION_CHOICE, /* const char *, one of `choices` */
-    OPTION_READS,  /* const char *, a format that can be read */
-    OPTION_WRITES, /* const char *, a format that can be written */
-    OPTION_PATH,   /* const char *, completed as a file */
-    OPTION_SIZE,   /* uint64_t bytes: "64M", "1GiB", "1048576" */
-    OPTION_LIST,   /* option_list: commas and repetition both add */
+    OPTION_TEXT,     /* const char * */
+    OPTION_CHOICE,   /* const char *, one of `choices` */
+    OPTION_READS,    /* const char *, a format that can be read */
+    OPTION_WRITES,   /* const char *, a format that can be written */
+    OPTION_PATH,     /* const char *, completed as a file */
+    OPTION_SIZE,     /* uint64_t bytes: "64M", "1GiB", "1048576" */
+    OPTION_LIST,     /* option_list: commas and repetition both add */
+    OPTION_COUNT,    /* option_count: a whole number */
+    OPTION_FRACTION, /* option_fraction: 0.005, or 0.5% */
 } option_kind;
 
 typedef struct option_desc {
@@ -54,6 +77,13 @@ typedef struct option_desc {
 
 typedef enum command_id {
     COMMAND_INFO,
+    COMMAND_TOP,
+    COMMAND_TREE,
+    COMMAND_PEEK,
+    COMMAND_LIST,
+    COMMAND_TRACES,
+    COMMAND_SERIES,
+    COMMAND_MERGE,
     COMMAND_CAT,
     COMMAND_CONVERT,
     COMMAND_CHECK,

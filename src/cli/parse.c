@@ -147,12 +147,36 @@ static bool add_to_list(option_list *l, const char *value, err *e)
     return true;
 }
 
+static bool take_count(const option_desc *d, const char *value, option_count *out, err *e)
+{
+    uint64_t v = 0;
+    size_t i = 0;
+    for (; value[i] >= '0' && value[i] <= '9' && v <= UINT32_MAX; i++)
+        v = v * 10 + (uint64_t)(value[i] - '0');
+    *out = (option_count){true, (uint32_t)v};
+    if (i && !value[i] && v <= UINT32_MAX) return true;
+    return err_set(e, ERR_USAGE, "--%s wants a whole number, not `%s`", d->name, value);
+}
+
+static bool take_fraction(const option_desc *d, const char *value, option_fraction *out, err *e)
+{
+    char *end;
+    double v = strtod(value, &end);
+    bool percent = *end == '%';
+    *out = (option_fraction){true, percent ? v / 100 : v};
+    if (end != value && !end[percent] && out->v >= 0 && out->v <= 1) return true;
+    return err_set(e, ERR_USAGE, "--%s wants a number from 0 to 1 or a percentage, not `%s`",
+                   d->name, value);
+}
+
 static bool assign(const option_desc *d, const char *value, cli_options *o, err *e)
 {
     void *field = (char *)o + d->at;
     switch (d->kind) {
     case OPTION_FLAG: *(bool *)field = true; return true;
     case OPTION_LIST: return add_to_list(field, value, e);
+    case OPTION_COUNT: return take_count(d, value, field, e);
+    case OPTION_FRACTION: return take_fraction(d, value, field, e);
     case OPTION_SIZE:
         if (size_parse(str_of(value), field) && *(uint64_t *)field) return true;
         return err_set(e, ERR_USAGE, "--%s wants a size such as 512M or 2GiB, not `%s`", d->name,
@@ -169,13 +193,21 @@ static bool assign(const option_desc *d, const char *value, cli_options *o, err 
     return true;
 }
 
+/* pprof's people type show_from. */
+static bool same_name(const char *a, str b)
+{
+    for (size_t i = 0; i < b.n; i++)
+        if (!a[i] || a[i] != (b.p[i] == '_' ? '-' : b.p[i])) return false;
+    return !a[b.n];
+}
+
 static const option_desc *find_option(const command *cmd, str name, char letter)
 {
     size_t n;
     const option_desc *all = options(&n);
     for (size_t i = 0; i < n; i++) {
         const option_desc *d = &all[i];
-        bool same = letter ? d->letter == letter : str_eq(str_of(d->name), name);
+        bool same = letter ? d->letter == letter : same_name(d->name, name);
         if (same && (!cmd || option_applies(d, command_index(cmd)))) return d;
     }
     return NULL;

@@ -2,6 +2,7 @@
 #pragma once
 #include "query/pattern.h"
 #include "query/select.h"
+#include "query/tags.h"
 
 static inline bool query_no_memory(err *e)
 {
@@ -28,18 +29,6 @@ NODISCARD bool tag_filter_new(str text, bool literal, const char *name, const mo
 void tag_filter_free(tag_filter *f);
 /* Does the sample match?  Asked once per attribute and link. */
 NODISCARD bool tag_filter_match(tag_filter *f, const sample *s, bool *yes, err *e);
-
-/* The values of `key` on a sample, as text: strings, then numbers with their units, joined by commas;
- * "" when it has none.  The text is remembered per attribute. */
-typedef struct tag_texts {
-    const model *m;
-    arena *a;
-    str *text;         /* by attribute; p == NULL: not yet */
-    str *trace, *span; /* by link */
-} tag_texts;
-
-NODISCARD bool tag_texts_init(tag_texts *t, const model *m, arena *a, err *e);
-NODISCARD bool tag_text(tag_texts *t, const sample *s, str key, str *out, err *e);
 
 /* ---- sieve.c: which samples are meant ---- */
 

@@ -137,7 +137,8 @@ static bool judge(places *x, uint32_t map, uint8_t *verdict, err *e)
     return true;
 }
 
-/* Keeps the lines that match (or do not).  Lines without a function stay. */
+/* Keeps the lines that match (or do not).  A line without a function matches nothing: pprof tells one
+ * that has no function from one whose function says nothing, which in OTLP are the same. */
 static bool keep_lines(places *x, matcher *m, bool matching, err *e)
 {
     size_t n = 0;
@@ -145,7 +146,7 @@ static bool keep_lines(places *x, matcher *m, bool matching, err *e)
         uint32_t callee = x->m->dict.lines.v[x->lines.v[i]].function;
         bool yes;
         if (!matcher_function(m, callee, &yes, e)) return false;
-        if (yes == matching || !callee) x->lines.v[n++] = x->lines.v[i];
+        if (yes == matching) x->lines.v[n++] = x->lines.v[i];
     }
     x->lines.n = n;
     return true;

@@ -286,7 +286,7 @@ static void put_value(buf *b, const any *v, str unit, bool numbers)
         buf_put(b, text, unit_label(v->i, unit, unit.n ? STR("auto") : STR(""), text));
 }
 
-static bool text_of_attr(tag_texts *t, uint32_t i, str *out, err *e)
+bool tag_text_of(tag_texts *t, uint32_t i, str *out, err *e)
 {
     if (!t->text[i].p) {
         const attribute *x = &t->m->dict.attributes.v[i];
@@ -319,7 +319,7 @@ bool tag_text(tag_texts *t, const sample *s, str key, str *out, err *e)
     *out = STR("");
     for (uint32_t i = 0; i < s->n_attrs; i++)
         if (str_eq(dict_str(d, d->attributes.v[s->attrs[i]].key), key))
-            return text_of_attr(t, s->attrs[i], out, e);
+            return tag_text_of(t, s->attrs[i], out, e);
     bool trace = str_eq(key, STR("trace_id")), is_span = str_eq(key, STR("span_id"));
     return !s->link || !(trace || is_span) || text_of_link(t, s->link, trace, out, e);
 }

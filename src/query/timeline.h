@@ -15,18 +15,35 @@ typedef struct time_range {
 
 time_range view_time_range(const view *v);
 
+/* Is the time in the part's window? */
+static inline bool view_has_time(const view_part *p, uint64_t time)
+{
+    return time >= p->start && (!p->end || time < p->end);
+}
+
+/* Value of observation i of a sample; a sample with fewer values than timestamps gives its sum to the
+ * first. */
+static inline int64_t view_observation(const view_part *p, const sample *s, uint32_t i)
+{
+    int64_t v = s->n_values == s->n_times ? s->values[i]
+                : !s->n_values            ? 1
+                : i                       ? 0
+                                          : sample_total(s, NULL);
+    return p->weight == 1 ? v : (int64_t)((double)v * p->weight);
+}
+
 /* ---- series: the sum in each step of time ---- */
 typedef struct series {
-    uint64_t start, step; /* ns; bucket i is [start + i * step, + step) */
+    uint64_t step; /* ns; 0: a bucket for each profile, since the samples have no timestamps */
     size_t n;
+    uint64_t *time; /* begin of each bucket, Unix ns, rising */
     int64_t *sum;
-    uint64_t *count;    /* observations */
-    bool from_profiles; /* no timestamps: a bucket for each profile that has a time */
+    uint64_t *count; /* observations, or samples */
 } series;
 
 enum { SERIES_MAX = 1 << 20 };
-/* step 0: chosen so that there are at most `want` buckets (0: 60).  ERR_USAGE when the step would make
- * more than SERIES_MAX. */
+/* step 0: a round one that makes at most `want` buckets (0: 60).  ERR_USAGE when the step would make more
+ * than SERIES_MAX.  Cumulative profiles without timestamps give the difference to the one before. */
 NODISCARD bool series_of(const view *v, uint64_t step, size_t want, arena *a, series *out, err *e);
 
 /* ---- heat map: columns are seconds, rows parts of a second (FlameScope) ---- */

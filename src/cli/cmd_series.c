@@ -1,0 +1,86 @@
+/* `kiln series`: sums over time. */
+#include "cli/number.h"
+#include "cli/question.h"
+#include "draw/text.h"
+#include "query/timeline.h"
+#include "wire/json.h"
+
+#include "base/ban.h"
+
+enum { BAR = 40 };
+
+static void put_json(question *q, const series *s)
+{
+    json_out o = {.b = &q->c->out, .pretty = true};
+    json_put_object(&o);
+    question_head_json(q, &o);
+    json_put_key(&o, STR("step_nano"));
+    if (s->step)
+        json_put_u64(&o, s->step);
+    else
+        json_put_null(&o);
+    json_put_key(&o, STR("steps"));
+    json_put_array(&o);
+    for (size_t i = 0; i < s->n; i++) {
+        o.flat_at = o.depth + 1;
+        json_put_object(&o);
+        json_put_key(&o, STR("time_unix_nano"));
+        json_put_u64(&o, s->time[i]);
+        json_put_key(&o, STR("value"));
+        json_put_i64(&o, s->sum[i]);
+        json_put_key(&o, STR("count"));
+        json_put_u64(&o, s->count[i]);
+        json_put_object_end(&o);
+    }
+    json_put_array_end(&o);
+    json_put_object_end(&o);
+    buf_putc(&q->c->out, '\n');
+}
+
+/* Eighths of a column. */
+static void put_bar(buf *b, double share)
+{
+    static const char *const eighth[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    unsigned n = share > 0 ? (unsigned)(share * BAR * 8 + 0.5) : 0;
+    text_repeat(b, "█", n / 8);
+    buf_z(b, eighth[n % 8]);
+}
+
+static void put_text(question *q, const series *s)
+{
+    buf *b = &q->c->out;
+    char when[HUMAN_MAX], value[HUMAN_MAX];
+    int64_t most = 1;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->sum[i] > most) most = s->sum[i];
+    question_head(q, b);
+    if (s->step) buf_printf(b, "steps of %s\n", human_duration(s->step, when));
+    for (size_t i = 0; i < s->n; i++) {
+        buf_printf(b, "%s %11s  ", s->time[i] ? human_time(s->time[i], when) : "(no time)",
+                   question_value(q, s->sum[i], value));
+        put_bar(b, (double)s->sum[i] / (double)most);
+        buf_putc(b, '\n');
+    }
+}
+
+exit_code cmd_series(cli *c)
+{
+    question q = {.o = {.by_sample = true}};
+    err e = {0};
+    series s;
+    uint64_t step = 0;
+    if (c->o.step && (!duration_parse(str_of(c->o.step), &step) || !step)) {
+        cli_fail(c, EXIT_USAGE, "--step wants a length of time such as 100ms, not `%s`", c->o.step);
+        return c->worst;
+    }
+    q.keep_replaced = true;
+    if (!question_open(&q, c, c->args, c->n_args, BY_FUNCTION)) return c->worst;
+    if (!series_of(&q.v, step, 0, &q.arena, &s, &e))
+        question_fail(&q, &e);
+    else if (c->o.json)
+        put_json(&q, &s);
+    else
+        put_text(&q, &s);
+    question_close(&q);
+    return c->worst;
+}

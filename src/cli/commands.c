@@ -1,0 +1,285 @@
+/* The table of commands: what help, the man pages and the completions print. */
+#include "cli/cli.h"
+
+#include "base/ban.h"
+
+static const command all_commands[COMMAND_COUNT] = {
+    [COMMAND_INFO] =
+        {
+            .name = "info",
+            .args = "FILE...",
+            .summary = "show what a profile file holds",
+            .about = "Shows format and layout (with the evidence), resources, every profile with "
+                     "its type, time, samples and hottest function, the sizes of the dictionary, "
+                     "what dominates the bytes, and how small gzip and zstd would make them.\n\n"
+                     "The format is guessed from the bytes, never from the name. gzip and zstd "
+                     "around any input are taken off.",
+            .examples = {{"What is in this file?", "kiln info app.otlp"},
+                         {"Total of the first profile, for a script",
+                          "kiln info --json app.otlp | jq '.files[0].profiles[0].total'"},
+                         {"From a pipe", "curl -s http://host/profile | kiln info -"}},
+            .operands = OPERAND_FILES,
+            .min_args = 1,
+            .max_args = SIZE_MAX,
+            .run = cmd_info,
+        },
+    [COMMAND_TOP] =
+        {
+            .name = "top",
+            .args = "FILE...",
+            .summary = "show where the time, memory or work went: a table of functions",
+            .about =
+                "Prints a line for each function: its own value (flat), and that of everything "
+                "it called as well (cum). Several files are added up.\n\n"
+                "Options are those of `go tool pprof -top`, and so are the numbers.",
+            .examples = {{"Where did the time go?", "kiln top app.pprof"},
+                         {"Who allocates, including what is called?",
+                          "kiln top --sample-type alloc_space --cum heap.pprof"},
+                         {"Lines of one package, for one request",
+                          "kiln top --lines --focus '^shop/' --trace-id $ID app.otlp"}},
+            .operands = OPERAND_FILES,
+            .min_args = 1,
+            .max_args = SIZE_MAX,
+            .run = cmd_top,
+        },
+    [COMMAND_TREE] =
+        {
+            .name = "tree",
+            .args = "FILE...",
+            .summary = "show each function with its callers and callees",
+            .about = "Prints a block for each function: the callers above it, the callees below "
+                     "it, with what went through each call. Recursion counts once.\n\n"
+                     "Options are those of `go tool pprof -tree`, and so are the numbers.",
+            .examples = {{"Callers and callees of what is hot", "kiln tree app.pprof"},
+                         {"Only what happens below a function",
+                          "kiln tree --show-from ServeHTTP app.pprof"}},
+            .operands = OPERAND_FILES,
+            .min_args = 1,
+            .max_args = SIZE_MAX,
+            .run = cmd_tree,
+        },
+    [COMMAND_PEEK] =
+        {
+            .name = "peek",
+            .args = "PATTERN FILE...",
+            .summary = "show callers and callees of functions that match",
+            .about = "As tree, for the functions whose name matches the pattern, with nothing left "
+                     "out.",
+            .examples = {{"Who calls malloc?", "kiln peek '^malloc$' app.pprof"}},
+            .operands = OPERAND_FILES,
+            .min_args = 2,
+            .max_args = SIZE_MAX,
+            .run = cmd_peek,
+        },
+    [COMMAND_LIST] =
+        {
+            .name = "list",
+            .args = "PATTERN FILE...",
+            .summary = "show source code with values beside the lines",
+            .about = "Prints the source of functions whose name matches, with the flat and "
+                     "cumulative value of each line. Sources are looked for in the current "
+                     "directory and in --source-path.",
+            .examples =
+                {{"Which line is it?", "kiln list Handler.Parse app.pprof"},
+                 {"Sources of another checkout",
+                  "kiln list --source-path ~/src/app --trim-path /build/app parse app.pprof"}},
+            .operands = OPERAND_FILES,
+            .min_args = 2,
+            .max_args = SIZE_MAX,
+            .run = cmd_list,
+        },
+    [COMMAND_TRACES] =
+        {
+            .name = "traces",
+            .args = "FILE...",
+            .summary = "print every sample with its stack and attributes",
+            .about =
+                "Prints the samples one by one: attributes, value, and the stack from the leaf "
+                "to the root.",
+            .examples = {{"All samples of a request", "kiln traces --trace-id $ID app.otlp"}},
+            .operands = OPERAND_FILES,
+            .min_args = 1,
+            .max_args = SIZE_MAX,
+            .run = cmd_traces,
+        },
+    [COMMAND_SERIES] =
+        {
+            .name = "series",
+            .args = "FILE...",
+            .summary = "show the values over time",
+            .about =
+                "Prints the sum of the values in each step of time, from the timestamps of the "
+                "samples; of files without timestamps, one step for each profile.",
+            .examples = {{"When was it busy?", "kiln series app.otlp"},
+                         {"A function over time, for a script",
+                          "kiln series --json --step 100ms --focus parse app.otlp"}},
+            .operands = OPERAND_FILES,
+            .min_args = 1,
+            .max_args = SIZE_MAX,
+            .run = cmd_series,
+        },
+    [COMMAND_MERGE] =
+        {
+            .name = "merge",
+            .args = "IN... OUT",
+            .summary = "add profiles up into one file",
+            .about = "Reads several inputs and writes one: profiles of equal resource, scope and "
+                     "type become one, and so do samples of equal stack, attributes and link. "
+                     "Profiles that say they are cumulative are turned into differences first, so "
+                     "that nothing counts twice.",
+            .examples = {{"One profile of many", "kiln merge host*.pprof all.pb.gz"},
+                         {"What came after minus what was before",
+                          "kiln merge --weight -1,1 before.pprof after.pprof diff.pb.gz"}},
+            .operands = OPERAND_FILES,
+            .min_args = 1,
+            .max_args = SIZE_MAX,
+            .run = cmd_merge,
+        },
+    [COMMAND_CAT] =
+        {
+            .name = "cat",
+            .args = "FILE...",
+            .summary = "print a profile file as text",
+            .about = "Prints every field of every message, in any layout, without interpreting it: "
+                     "yaml for reading, json as OTLP/JSON, text as the protobuf text format.",
+            .examples = {{"Look at a file", "kiln cat app.otlp | less"},
+                         {"As protoc --decode would print it", "kiln cat --format text app.otlp"},
+                         {"Names in the string table",
+                          "kiln cat -f json app.otlp | jq '.dictionary.stringTable'"}},
+            .operands = OPERAND_FILES,
+            .min_args = 1,
+            .max_args = SIZE_MAX,
+            .run = cmd_cat,
+        },
+    [COMMAND_CONVERT] =
+        {
+            .name = "convert",
+            .args = "IN... OUT",
+            .summary = "convert between formats, layouts and encodings",
+            .about = "Reads one or more inputs and writes one output. Several inputs are merged: "
+                     "profiles of equal resource, scope and type become one. The output's name "
+                     "decides its format (kiln formats lists the names); .gz and .zst behind it "
+                     "compress. - is standard input or output.\n\n"
+                     "When there is nothing to change the bytes are copied as they are. What the "
+                     "output cannot carry is listed on standard error: the loss ledger.",
+            .examples = {{"To JSON", "kiln convert app.otlp app.json"},
+                         {"A flame graph's input", "kiln convert app.otlp app.folded"},
+                         {"Small and tidy", "kiln convert --canonical a.otlp b.otlp both.otlp.zst"},
+                         {"Refuse to lose anything", "kiln convert --strict in.otlp out.otlp"}},
+            .operands = OPERAND_FILES,
+            .min_args = 1,
+            .max_args = SIZE_MAX,
+            .run = cmd_convert,
+        },
+    [COMMAND_CHECK] =
+        {
+            .name = "check",
+            .args = "FILE...",
+            .summary = "check profiles against the specification",
+            .about =
+                "Holds data against every rule of the OTLP profiles specification: MUST is an "
+                "error, SHOULD a warning. Each finding has the rule, the place, what was found "
+                "and what is expected; findings are grouped, so that a broken file prints a "
+                "page and not a flood.\n\n"
+                "Exits with 1 when there is an error.",
+            .examples = {{"Check a file", "kiln check app.otlp"},
+                         {"In CI, errors about indices only",
+                          "kiln check --only P-06 --json app.otlp"},
+                         {"Repair what can be repaired", "kiln check --fix -o fixed.otlp app.otlp"},
+                         {"What the SIG's tool would say", "kiln check --profcheck app.otlp"}},
+            .operands = OPERAND_FILES,
+            .min_args = 0,
+            .max_args = SIZE_MAX,
+            .run = cmd_check,
+        },
+    [COMMAND_FLAME] =
+        {
+            .name = "flame",
+            .args = "FILE...",
+            .summary = "draw a profile as a flame graph",
+            .about =
+                "Draws a picture of a profile. -o x.html writes the report: one file that needs "
+                "no network, with flame graph, table, callers and callees, time views, labels "
+                "and search, and that kiln reads back like any other profile "
+                "(docs/report.md).\n\n"
+                "Several inputs are merged as kiln convert does it. With --diff the report "
+                "holds both profiles and opens with what changed.",
+            .examples = {{"A report to send to a colleague", "kiln flame app.pb.gz -o app.html"},
+                         {"What changed?", "kiln flame after.otlp --diff before.otlp -o diff.html"},
+                         {"The data of a report", "kiln convert app.html app.otlp"}},
+            .operands = OPERAND_FILES,
+            .min_args = 1,
+            .max_args = SIZE_MAX,
+            .run = cmd_flame,
+        },
+    [COMMAND_FORMATS] =
+        {
+            .name = "formats",
+            .args = "",
+            .summary = "list the formats and what they carry",
+            .about = "Prints every format with its name for --from and --to, what can be done with "
+                     "it, the names of files that mean it, and what it can and cannot carry.",
+            .examples =
+                {{"Which formats keep timestamps?",
+                  "kiln formats --json | jq -r '.formats[]|select(.carries.timestamps).name'"}},
+            .operands = OPERAND_NONE,
+            .min_args = 0,
+            .max_args = 0,
+            .run = cmd_formats,
+        },
+    [COMMAND_HELP] =
+        {
+            .name = "help",
+            .args = "[COMMAND]",
+            .summary = "explain a command",
+            .about = "Without a command: the list of commands.",
+            .examples = {{"How does convert work?", "kiln help convert"},
+                         {"The manual page, without installing",
+                          "kiln help --man info | man -l -"}},
+            .operands = OPERAND_COMMAND,
+            .min_args = 0,
+            .max_args = 1,
+            .run = cmd_help,
+        },
+    [COMMAND_VERSION] =
+        {
+            .name = "version",
+            .args = "",
+            .summary = "print the version",
+            .about = "Prints the version of kiln and the OTLP layouts it reads and writes.",
+            .examples = {{"Which version is this?", "kiln version"}},
+            .operands = OPERAND_NONE,
+            .min_args = 0,
+            .max_args = 0,
+            .run = cmd_version,
+        },
+    [COMMAND_COMPLETION] =
+        {
+            .name = "completion",
+            .args = "bash|zsh",
+            .summary = "print a completion script for the shell",
+            .about =
+                "Prints a script that makes the shell complete commands, options and their values.",
+            .examples = {{"bash, for this session", "source <(kiln completion bash)"},
+                         {"zsh, for good", "kiln completion zsh > ~/.zfunc/_kiln"}},
+            .operands = OPERAND_SHELL,
+            .min_args = 1,
+            .max_args = 1,
+            .run = cmd_completion,
+        },
+};
+
+const command *commands(size_t *n)
+{
+    *n = COMMAND_COUNT;
+    return all_commands;
+}
+
+const command *command_named(const char *name)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (!strcmp(all_commands[i].name, name)) return &all_commands[i];
+    return NULL;
+}
+
+command_id command_index(const command *c) { return (command_id)(c - all_commands); }

@@ -1,0 +1,215 @@
+#include "cli/question.h"
+
+#include "cli/number.h"
+#include "cli/supply.h"
+#include "query/cumulative.h"
+#include "query/unit.h"
+
+#include "base/ban.h"
+
+#define DEFAULT_MAX_MEMORY ((uint64_t)4 << 30)
+
+/* ---- options ---- */
+
+static granularity chosen_granularity(const cli_options *o, granularity by)
+{
+    for (int g = 0; o->granularity && g < GRANULARITY_COUNT; g++)
+        if (!strcmp(o->granularity, granularity_name((granularity)g))) by = (granularity)g;
+    if (o->by_functions) by = BY_FUNCTION;
+    if (o->by_filefunctions) by = BY_FILE_FUNCTION;
+    if (o->by_files) by = BY_FILE;
+    if (o->by_lines) by = BY_LINE;
+    if (o->by_addresses) by = BY_ADDRESS;
+    return by;
+}
+
+static bool take_resources(question *q, err *e)
+{
+    const option_list *l = &q->c->o.resource;
+    if (l->n > SELECT_RESOURCES)
+        return err_set(e, ERR_USAGE, "more than %d times --resource", SELECT_RESOURCES);
+    for (size_t i = 0; i < l->n; i++) q->o.resource[i] = l->v[i];
+    q->o.n_resources = l->n;
+    return true;
+}
+
+static bool take_options(question *q, err *e)
+{
+    const cli_options *o = &q->c->o;
+    select_opts *s = &q->o;
+    s->sample_type = str_of(o->wanted_type);
+    s->profile_id = str_of(o->wanted_id);
+    s->all = o->all;
+    s->tagfocus = str_of(o->tagfocus);
+    s->tagignore = str_of(o->tagignore);
+    s->thread = str_of(o->thread);
+    s->trace_id = str_of(o->trace_id);
+    s->span_id = str_of(o->span_id);
+    s->focus = str_of(o->focus);
+    s->ignore = str_of(o->ignore_frames);
+    s->hide = str_of(o->hide);
+    s->show = str_of(o->show);
+    s->show_from = str_of(o->show_from);
+    s->tagroot = str_of(o->tagroot);
+    s->tagleaf = str_of(o->tagleaf);
+    s->literal = o->literal;
+    s->no_inlines = o->noinlines;
+    s->keep_pruned = o->keep_pruned;
+    if (o->weights.n && o->weights.n != q->n_in)
+        return err_set(e, ERR_USAGE, "--weight has %zu numbers for %zu inputs", o->weights.n,
+                       q->n_in);
+    if (o->unit && !unit_of(str_of(o->unit)).name)
+        return err_set(e, ERR_USAGE,
+                       "--unit does not know `%s`; it takes ns, us, ms, s, B, kB, MB, GB", o->unit);
+    return take_resources(q, e);
+}
+
+flat_opts question_flat(const cli *c, size_t count)
+{
+    const cli_options *o = &c->o;
+    flat_opts f = {.by_cum = o->by_cum && !o->by_flat};
+    if (o->no_trim) return f;
+    f.node_count = o->nodecount.given ? o->nodecount.n : count;
+    f.node_fraction = o->nodefraction.given ? o->nodefraction.v : 0.005;
+    f.edge_fraction = o->edgefraction.given ? o->edgefraction.v : 0.001;
+    return f;
+}
+
+/* ---- the window of time ---- */
+
+/* Begin of the chosen profile: what it says, otherwise its first timestamp. */
+static bool begin_of(question *q, uint64_t *begin, err *e)
+{
+    const model *m = &q->in[0].doc.model;
+    u32s chosen;
+    *begin = 0;
+    if (!select_profiles(m, &q->o, &q->arena, &chosen, e)) return false;
+    const profile *p = &m->profiles.v[chosen.v[0]];
+    *begin = p->time_unix_nano;
+    for (size_t i = 0; !p->time_unix_nano && i < p->n_samples; i++) {
+        sample s = sample_at(m, p, i);
+        for (uint32_t k = 0; k < s.n_times; k++)
+            if (!*begin || s.times[k] < *begin) *begin = s.times[k];
+    }
+    return true;
+}
+
+static bool take_time(question *q, const char *name, const char *text, uint64_t *out, err *e)
+{
+    if (!text) return true;
+    uint64_t ns, begin;
+    if (text[0] != '+') {
+        if (time_parse(str_of(text), out)) return true;
+    } else if (duration_parse(str_of(text + 1), &ns)) {
+        if (!begin_of(q, &begin, e)) return false;
+        return !ckd_add(out, begin, ns) || err_set(e, ERR_USAGE, "--%s is too large", name);
+    }
+    return err_set(e, ERR_USAGE,
+                   "--%s wants a time such as 2023-06-27T04:52:00Z or +1.5s, not `%s`", name, text);
+}
+
+/* A window over samples that have no time selects nothing: say why. */
+static bool has_times(const question *q, err *e)
+{
+    if (!q->o.start && !q->o.end) return true;
+    if (q->v.n_selected) return true;
+    for (size_t k = 0; k < q->v.parts.n; k++) {
+        const view_part *p = &q->v.parts.v[k];
+        for (size_t i = 0; i < p->p->n_samples; i++)
+            if (spans_at(&p->p->time_span, i).n) return true;
+    }
+    return err_set(e, ERR_USAGE,
+                   "the samples have no timestamps, so --start and --end cannot choose");
+}
+
+/* ---- inputs ---- */
+
+static bool open_inputs(question *q, const char **paths, size_t n)
+{
+    q->in = calloc(n, sizeof *q->in);
+    if (!q->in) {
+        cli_fail(q->c, EXIT_ENVIRONMENT, "out of memory");
+        return false;
+    }
+    for (; q->n_in < n; q->n_in++)
+        if (!input_open(q->c, paths[q->n_in], &q->in[q->n_in])) return false;
+    return true;
+}
+
+static bool weight_of(const question *q, size_t i, double *w, err *e)
+{
+    const option_list *l = &q->c->o.weights;
+    *w = 1;
+    return !l->n || weight_parse(l->v[i], w, e);
+}
+
+/* Of cumulative profiles that hold each other the newest counts, when several are added up. */
+static bool drop_replaced(question *q, err *e)
+{
+    const model **m = arena_new(&q->arena, const model *, q->n_in);
+    cumulative found;
+    if (!m) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    for (size_t i = 0; i < q->n_in; i++) m[i] = &q->in[i].doc.model;
+    if (!cumulative_find(m, q->n_in, &q->arena, &found, e)) return false;
+    for (size_t i = 0; i < found.n; i++) {
+        const cumulative_ref *r = &found.v[i];
+        if (r->replaced) q->in[r->model].doc.model.profiles.v[r->profile].n_samples = 0;
+    }
+    return true;
+}
+
+static bool make_view(question *q, granularity by, err *e)
+{
+    bool several = q->n_in > 1 || q->o.all || q->o.n_resources;
+    if (several && !q->keep_replaced && !drop_replaced(q, e)) return false;
+    q->by = chosen_granularity(&q->c->o, by);
+    if (!frame_table_init(&q->frames, q->by, &q->arena, e)) return false;
+    view_init(&q->v, &q->frames, &q->arena);
+    for (size_t i = 0; i < q->n_in; i++) {
+        double w;
+        q->at = i;
+        if (!weight_of(q, i, &w, e)) return false;
+        if (!view_add(&q->v, &q->in[i].doc.model, &q->o, w, e)) return false;
+    }
+    q->at = q->n_in == 1 ? 0 : q->n_in;
+    return has_times(q, e);
+}
+
+static bool answerable(question *q, err *e)
+{
+    if (q->v.n_samples) return true;
+    return err_set(e, ERR_MALFORMED, "the profile is empty: it has no samples of %.*s",
+                   q->v.type.n ? (int)q->v.type.n : 8, q->v.type.n ? q->v.type.p : "any type");
+}
+
+bool question_open(question *q, cli *c, const char **paths, size_t n, granularity by)
+{
+    err e = {0};
+    *q = (question){.c = c, .o = {.by_sample = q->o.by_sample}, .keep_replaced = q->keep_replaced};
+    q->arena.budget = c->o.max_memory ? c->o.max_memory : DEFAULT_MAX_MEMORY;
+    q->arena.seed = c->seed;
+    bool ok = open_inputs(q, paths, n);
+    if (ok) {
+        q->at = n;
+        ok = take_options(q, &e) && take_time(q, "start", c->o.since, &q->o.start, &e) &&
+             take_time(q, "end", c->o.until, &q->o.end, &e) && make_view(q, by, &e) &&
+             answerable(q, &e);
+        if (!ok) question_fail(q, &e);
+    }
+    if (!ok) question_close(q);
+    c->pages = ok && !c->o.json && !c->o.no_pager && c->term.tty;
+    if (ok && q->v.unmatched[0]) cli_note(c, "nothing matches the pattern of %s", q->v.unmatched);
+    return ok;
+}
+
+void question_fail(question *q, const err *e)
+{
+    cli_fail_err(q->c, q->at < q->n_in ? q->in[q->at].path : NULL, e);
+}
+
+void question_close(question *q)
+{
+    while (q->n_in--) input_close(&q->in[q->n_in]);
+    free(q->in);
+    arena_free(&q->arena);
+}

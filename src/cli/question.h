@@ -1,0 +1,48 @@
+/* cli/question.h - what top, tree, peek, list, traces and series share: the options of a selection, the
+ * inputs, and the view over them. */
+#pragma once
+#include "cli/input.h"
+#include "draw/human.h"
+#include "query/flat.h"
+
+typedef struct question {
+    cli *c;
+    input *in;
+    size_t n_in;
+    size_t at;   /* the input that is looked at, for errors; n_in: none of them */
+    arena arena; /* of the view and the answer */
+    select_opts o;
+    granularity by;
+    bool keep_replaced; /* also cumulative profiles that a newer one holds (query/cumulative.h) */
+    frame_table frames;
+    view v;
+} question;
+
+/* Opens all inputs and makes the view.  `by` is used unless an option says otherwise; `o.by_sample` and
+ * `keep_replaced` in `q` are what the command itself wants.  false: reported, nothing to close. */
+bool question_open(question *q, cli *c, const char **paths, size_t n, granularity by);
+void question_close(question *q);
+
+/* --nodecount and the like; `count` is the command's own default. */
+flat_opts question_flat(const cli *c, size_t count);
+
+/* Reports e, under the name of the input if it is about one. */
+void question_fail(question *q, const err *e);
+
+/* ---- printing (question_out.c) ---- */
+struct json_out;
+
+/* "app.pprof: cpu in nanoseconds, 1.17 s in 786 samples", the selection, and what else there is. */
+void question_head(question *q, buf *b);
+/* The same as members of an object that is open: schema, inputs, sample_type, unit, total ... */
+void question_head_json(question *q, struct json_out *o);
+
+/* A value in --unit, or as people say it; "0" for nothing. */
+const char *question_value(const question *q, int64_t v, char out[HUMAN_MAX]);
+/* " 2.50%" of the view's total, six columns; pprof's precision. */
+const char *percent_text(int64_t v, int64_t whole, char out[HUMAN_MAX]);
+
+/* Columns that a line may have; SIZE_MAX: no limit. */
+size_t question_width(const cli *c);
+/* A frame as JSON members: name, file, line, address, mapping, what is known of them. */
+void frame_json(struct json_out *o, const frame_table *f, uint32_t i);

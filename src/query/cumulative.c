@@ -1,0 +1,91 @@
+#include "query/cumulative.h"
+
+#include "query/internal.h"
+#include "wire/carried.h"
+
+#include "base/ban.h"
+
+bool profile_is_cumulative(const model *m, const profile *p)
+{
+    const dict *d = &m->dict;
+    for (uint32_t i = 0; i < p->attrs.n; i++) {
+        const attribute *x = &d->attributes.v[refs_at(&d->attr_refs, p->attrs)[i]];
+        if (x->value.kind == ANY_STRING &&
+            str_eq(dict_str(d, x->key), STR(KILN_ATTR_AGGREGATION_TEMPORALITY)))
+            return str_eq(any_str(&x->value), STR("cumulative"));
+    }
+    return false;
+}
+
+static const profile *profile_of(const model *const *m, const cumulative_ref *r)
+{
+    return &m[r->model]->profiles.v[r->profile];
+}
+
+static const resource *resource_of(const model *const *m, const cumulative_ref *r)
+{
+    const model *x = m[r->model];
+    return &x->resources.v[x->scopes.v[profile_of(m, r)->scope].resource];
+}
+
+static str type_of(const model *const *m, const cumulative_ref *r)
+{
+    return dict_str(&m[r->model]->dict, profile_of(m, r)->sample_type.type);
+}
+
+/* Text attributes of a resource as a number: equal resources have equal ones. */
+static uint64_t resource_key(const resource *r)
+{
+    uint64_t h = 0;
+    for (size_t i = 0; i < r->attrs.n; i++) {
+        const keyvalue *kv = &r->attrs.v[i];
+        uint64_t x = hash_bytes(kv->key.p, kv->key.n, 0);
+        if (kv->value.kind == ANY_STRING) x = hash_mix(x, hash_bytes(kv->value.s, kv->value.n, 0));
+        if (kv->value.kind == ANY_INT) x = hash_mix(x, (uint64_t)kv->value.i);
+        h += x; /* in any order */
+    }
+    return h;
+}
+
+/* Same type, resource and start: one series. */
+static int series_order(const model *const *m, const cumulative_ref *x, const cumulative_ref *y)
+{
+    int d = str_cmp(type_of(m, x), type_of(m, y));
+    if (d) return d;
+    uint64_t p = resource_key(resource_of(m, x)), q = resource_key(resource_of(m, y));
+    if (p != q) return p < q ? -1 : 1;
+    p = profile_of(m, x)->time_unix_nano, q = profile_of(m, y)->time_unix_nano;
+    return (p > q) - (p < q);
+}
+
+static int time_order(const void *a, const void *b, void *models)
+{
+    const model *const *m = models;
+    const cumulative_ref *x = a, *y = b;
+    int d = series_order(m, x, y);
+    if (d) return d;
+    uint64_t p = profile_of(m, x)->duration_nano, q = profile_of(m, y)->duration_nano;
+    if (p != q) return p < q ? -1 : 1;
+    if (x->model != y->model) return x->model < y->model ? -1 : 1;
+    return (x->profile > y->profile) - (x->profile < y->profile);
+}
+
+bool cumulative_find(const model *const *m, size_t n, arena *a, cumulative *out, err *e)
+{
+    VEC(cumulative_ref) found = {0};
+    for (size_t k = 0; k < n; k++)
+        for (uint32_t i = 0; i < m[k]->profiles.n; i++) {
+            if (!profile_is_cumulative(m[k], &m[k]->profiles.v[i])) continue;
+            cumulative_ref *r = vec_push(a, &found);
+            if (!r) return query_no_memory(e);
+            *r = (cumulative_ref){.model = k, .profile = i, .before = -1};
+        }
+    *out = (cumulative){found.v, found.n};
+    if (found.n > 1) qsort_r(found.v, found.n, sizeof *found.v, time_order, (void *)(uintptr_t)m);
+    for (size_t i = 1; i < found.n; i++) {
+        if (series_order(m, &found.v[i - 1], &found.v[i])) continue;
+        found.v[i - 1].replaced = true;
+        found.v[i].before = (int64_t)i - 1;
+    }
+    return true;
+}
