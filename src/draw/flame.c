@@ -90,6 +90,12 @@ static str group_name(const flame *f, const frame *x)
     return package.n ? package : library;
 }
 
+/* Seeds differ from run to run, colours do not. */
+static unsigned hue_of(str name)
+{
+    return name.n ? (unsigned)(hash_bytes(name.p, name.n, 0) % PALETTE_HUES) : PALETTE_GREY;
+}
+
 static bool intern_groups(flame *f, arena *a, err *e)
 {
     const frame_table *fs = f->t->frames;
@@ -99,8 +105,8 @@ static bool intern_groups(flame *f, arena *a, err *e)
     if (!f->group_of) return no_memory(e);
     for (size_t i = 0; i < fs->v.n; i++) {
         str name = group_name(f, &fs->v.v[i]);
-        uint64_t h = hash_bytes(name.p, name.n, 0);
         if (!hash_index_room(&by_name, a)) return no_memory(e);
+        uint64_t h = hash_bytes(name.p, name.n, by_name.seed);
         uint32_t k = hash_first(&by_name, h), at;
         bool found = false;
         for (; !found && hash_next(&by_name, &k, h, &at); k++)
@@ -108,8 +114,7 @@ static bool intern_groups(flame *f, arena *a, err *e)
         if (found) continue;
         flame_group *g = vec_push(a, &groups);
         if (!g) return no_memory(e);
-        *g = (flame_group){.name = name,
-                           .hue = name.n ? (unsigned)(h % PALETTE_HUES) : PALETTE_GREY};
+        *g = (flame_group){.name = name, .hue = hue_of(name)};
         f->group_of[i] = (uint32_t)(groups.n - 1);
         hash_put(&by_name, k, h, f->group_of[i]);
     }
@@ -224,6 +229,12 @@ static void compared_numbers(const flame *f, uint32_t node, buf *b)
     side_numbers(f, "before", f->o.before, f->before[node], b);
     side_numbers(f, ", after", f->o.after, f->after[node], b);
     if (node) buf_printf(b, ", %+.2f points", d * 100);
+}
+
+double flame_change(const flame *f, uint32_t node)
+{
+    double before, after;
+    return change(f, node, &before, &after);
 }
 
 void flame_numbers(const flame *f, uint32_t node, buf *b)

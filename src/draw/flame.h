@@ -62,7 +62,9 @@ void flame_numbers(const flame *f, uint32_t node, buf *b);
 str flame_place(const flame *f, uint32_t node);
 /* Its box of the palette: hue and shade; in a comparison flame_step. */
 void flame_shade(const flame *f, uint32_t node, unsigned *hue, unsigned *shade);
-/* -PALETTE_DIFF .. PALETTE_DIFF. */
+/* In a comparison: its share after less its share before. */
+double flame_change(const flame *f, uint32_t node);
+/* The same as a step of the palette, beside both shares: -PALETTE_DIFF .. PALETTE_DIFF. */
 int flame_step(const flame *f, uint32_t node);
 
 /* "cpu · 4.21 s", or what is compared; "4.21 s" of the root. */

@@ -58,7 +58,10 @@ void svg_line(buf *b, const char *class_name, double x, double y, str text, doub
 
 void svg_end(buf *b, str script)
 {
-    buf_z(b, "<script><![CDATA[\n");
-    buf_str(b, script);
-    buf_z(b, "]]></script>\n</svg>\n");
+    if (script.n) {
+        buf_z(b, "<script><![CDATA[\n");
+        buf_str(b, script);
+        buf_z(b, "]]></script>\n");
+    }
+    buf_z(b, "</svg>\n");
 }

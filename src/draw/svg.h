@@ -6,8 +6,8 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-/* Generated from svg.css and flame.js by tools/embed. */
-extern const str svg_css, flame_js;
+/* Generated from svg.css, flame.js and heat.js by tools/embed. */
+extern const str svg_css, flame_js, heat_js;
 
 enum {
     SVG_PAD = 12,        /* left and right of what is drawn */
@@ -22,7 +22,7 @@ void svg_style(buf *b, str style);
 void svg_ground(buf *b);
 /* "<text ...>" of a line of prose that fits `room` pixels. */
 void svg_line(buf *b, const char *class_name, double x, double y, str text, double room);
-/* The script and "</svg>". */
+/* The script, if there is one, and "</svg>". */
 void svg_end(buf *b, str script);
 
 /* A name in at most n columns: as it is, else without the directories of its package, else cut. */

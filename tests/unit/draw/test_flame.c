@@ -1,4 +1,5 @@
 #include "draw/flame_svg.h"
+#include "draw/flame_term.h"
 
 #include "draw/palette.h"
 #include "../../support/test.h"
@@ -259,6 +260,47 @@ static void test_same_bytes(void **state)
     arena_free(&x.a);
 }
 
+static void term(example *x, const tree *t, const flame_opts *o, size_t width, ink i, buf *out)
+{
+    err e = {0};
+    flame f;
+    assert_ok(flame_of(t, o, &x->a, &f, &e), &e);
+    assert_ok(flame_term(&f, &(flame_term_opts){.width = width, .ink = i}, &x->a, out, &e), &e);
+    buf_putc(out, '\0');
+}
+
+static void test_terminal(void **state)
+{
+    (void)state;
+    static const branch tall[] = {{NULL, 0, 0},
+                                  {"main.main", 0, 10},
+                                  {"main.work", 1, 500},
+                                  {"java.util.HashMap.put", 1, 390},
+                                  {"日本語日本語日本語", 3, 90},
+                                  {"thin", 0, 1}};
+    example x;
+    buf b = {0};
+    begin(&x);
+    tree t = grow(&x, tall, ARRAY_LEN(tall));
+    term(&x, &t, &(flame_opts){.unit = STR("ns")}, 40, INK_NONE, &b);
+    assert_string_equal(b.p, "│all 991 ns\n"
+                             "│main.main 99.9 %\n"
+                             "│main.work 50.5 %   │HashMap.put 48.4 %\n"
+                             "                    │日…│\n"
+                             "1 frame narrower than a column not drawn\n");
+    buf_free(&b);
+    term(&x, &t, &(flame_opts){.unit = STR("ns")}, 40, INK_RGB, &b);
+    assert_non_null(
+        strstr(b.p, "\033[48;2;217;213;208m\033[38;2;80;83;87m▏\033[38;2;28;30;33mall"));
+    assert_non_null(strstr(b.p, " java.util 39.4 %  "));
+    buf_free(&b);
+    term(&x, &t, &(flame_opts){.unit = STR("ns")}, 40, INK_256, &b);
+    assert_non_null(strstr(b.p, "\033[48;5;"));
+    assert_null(strstr(b.p, ";2;"));
+    buf_free(&b);
+    arena_free(&x.a);
+}
+
 /* A million nodes, one long chain and a fan: no recursion, nothing quadratic. */
 static void test_large(void **state)
 {
@@ -312,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_left_out_is_said),
         cmocka_unit_test(test_negative_and_empty),
         cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_terminal),
         cmocka_unit_test(test_large),
         cmocka_unit_test(test_budget),
     };

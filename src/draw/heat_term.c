@@ -1,0 +1,106 @@
+#include "draw/heat.h"
+
+#include "draw/human.h"
+#include "draw/palette.h"
+#include "draw/text.h"
+#include "base/ban.h"
+
+enum { LEFT = 7 }; /* columns of the labels */
+
+typedef struct drawing {
+    const heat *h;
+    heat_grid g;
+    ink ink;
+    buf *b;
+} drawing;
+
+static unsigned level_at(const drawing *d, uint32_t column, uint32_t row)
+{
+    return row < d->g.rows ? heat_level(&d->g, d->g.sum[(size_t)column * d->g.rows + row]) : 0;
+}
+
+/* "500 ms" at every fifth line, and at the first and last. */
+static void put_label(const drawing *d, uint32_t at_line, uint32_t row)
+{
+    char text[HUMAN_MAX] = "";
+    if (at_line % 5 == 0)
+        snprintf(text, sizeof text, "%u ms", (unsigned)(row * d->h->row_ns / 1000000));
+    buf_printf(d->b, "%*s ", LEFT - 1, text);
+}
+
+/* Two rows of the map are the halves of a cell: the upper is the front, the lower the ground. */
+static void put_halves(const drawing *d, unsigned upper, unsigned lower)
+{
+    if (upper) ink_front(d->b, d->ink, palette_heat(upper, true));
+    if (upper && lower) ink_ground(d->b, d->ink, palette_heat(lower, true));
+    if (!upper && lower) ink_front(d->b, d->ink, palette_heat(lower, true));
+    buf_z(d->b, upper ? "▀" : lower ? "▄" : " ");
+    if (upper || lower) ink_off(d->b, d->ink);
+}
+
+static void put_shade(const drawing *d, unsigned upper, unsigned lower)
+{
+    static const char *const shades[] = {" ", "░", "▒", "▓", "█"};
+    unsigned level = upper > lower ? upper : lower;
+    buf_z(d->b, shades[level ? 1 + (level - 1) * 4 / (PALETTE_HEAT - 1) : 0]);
+}
+
+static void put_line(const drawing *d, uint32_t at_line)
+{
+    uint32_t row = at_line * 2;
+    put_label(d, at_line, row);
+    for (uint32_t c = 0; c < d->g.columns; c++) {
+        unsigned lower = level_at(d, c, row), upper = level_at(d, c, row + 1);
+        if (d->ink == INK_NONE)
+            put_shade(d, upper, lower);
+        else
+            put_halves(d, upper, lower);
+    }
+    buf_putc(d->b, '\n');
+}
+
+static void put_seconds(const drawing *d)
+{
+    uint64_t tick = heat_tick(&d->g, 8);
+    text_repeat(d->b, " ", LEFT);
+    for (uint32_t c = 0; c < d->g.columns;) {
+        uint64_t s = (uint64_t)c * d->g.per;
+        if (s % tick == 0) {
+            char text[24];
+            int n = snprintf(text, sizeof text, "%llu s", (unsigned long long)s);
+            if (c + (uint32_t)n > d->g.columns && c) break;
+            buf_z(d->b, text);
+            c += (uint32_t)n;
+        } else {
+            buf_putc(d->b, ' ');
+            c++;
+        }
+    }
+    buf_putc(d->b, '\n');
+}
+
+static void put_key(const drawing *d, str unit)
+{
+    char most[HUMAN_MAX], begin[HUMAN_MAX];
+    text_repeat(d->b, " ", LEFT);
+    if (d->ink == INK_NONE) {
+        buf_z(d->b, "░▒▓█");
+    } else {
+        for (unsigned k = 1; k < PALETTE_HEAT; k++) put_halves(d, k, k);
+    }
+    buf_printf(d->b, " up to %s in a cell; second 0 is %s", human_value(d->g.max, unit, most),
+               human_time(d->h->start, begin));
+    if (d->g.per > 1) buf_printf(d->b, "; a column is %u s", d->g.per);
+    buf_putc(d->b, '\n');
+}
+
+bool heat_term(const heat *h, const heat_opts *o, arena *a, buf *out, err *e)
+{
+    drawing d = {.h = h, .ink = o->ink, .b = out};
+    size_t width = o->width ? o->width : 80;
+    if (!heat_grid_of(h, width > LEFT + 10 ? width - LEFT : 10, a, &d.g, e)) return false;
+    for (uint32_t at_line = (d.g.rows + 1) / 2; at_line--;) put_line(&d, at_line);
+    put_seconds(&d);
+    put_key(&d, o->unit);
+    return out->failed ? err_set(e, ERR_LIMIT, "no memory for the picture") : true;
+}
