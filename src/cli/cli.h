@@ -53,6 +53,7 @@ exit_code cmd_tree(cli *c);
 exit_code cmd_peek(cli *c);
 exit_code cmd_list(cli *c);
 exit_code cmd_traces(cli *c);
+exit_code cmd_diff(cli *c);
 exit_code cmd_series(cli *c);
 exit_code cmd_merge(cli *c);
 exit_code cmd_cat(cli *c);

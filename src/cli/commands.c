@@ -102,6 +102,28 @@ static const command all_commands[COMMAND_COUNT] = {
             .max_args = SIZE_MAX,
             .run = cmd_traces,
         },
+    [COMMAND_DIFF] =
+        {
+            .name = "diff",
+            .args = "BEFORE AFTER",
+            .summary = "show what changed between two profiles beyond sampling noise",
+            .about =
+                "Compares two profiles function by function, as shares of their sums or, with "
+                "--absolute, over recorded time. Shows what changed more than two runs of one "
+                "program would; each change is tested, and the tests together keep the stated rate "
+                "of false discoveries. --unchanged shows the rest.\n\n"
+                "For CI: --gate and --fail-on-regression exit with 4. The smallest growth that "
+                "these "
+                "runs could show is printed, so that silence can be judged.",
+            .examples = {{"What did the change do?", "kiln diff before.otlp after.otlp"},
+                         {"In CI", "kiln diff --fail-on-regression main.pprof branch.pprof"},
+                         {"Hold a budget",
+                          "kiln diff --gate 'json::parse<=4%' main.pprof branch.pprof"}},
+            .operands = OPERAND_FILES,
+            .min_args = 2,
+            .max_args = 2,
+            .run = cmd_diff,
+        },
     [COMMAND_SERIES] =
         {
             .name = "series",

@@ -103,7 +103,7 @@ static void zsh_text(buf *b, const char *text)
 
 static void zsh_option(buf *b, const option_desc *d)
 {
-    const char *repeat = d->kind == OPTION_LIST ? "*" : "";
+    const char *repeat = d->kind == OPTION_LIST || d->kind == OPTION_EACH ? "*" : "";
     for (int form = d->letter ? 0 : 1; form < 2; form++) {
         if (form == 0)
             buf_printf(b, "        '%s-%c%s[", repeat, d->letter, d->arg ? "+" : "");

@@ -50,7 +50,8 @@ static void exit_status(buf *b)
 {
     section(b, "EXIT STATUS");
     buf_z(b, ".TP\n0\nfine\n.TP\n1\nbad input, or a check failed\n.TP\n2\nwrong usage\n"
-             ".TP\n3\nthe environment said no: permission, disk, network\n");
+             ".TP\n3\nthe environment said no: permission, disk, network\n"
+             ".TP\n4\na gate was not kept, or a regression was found\n");
 }
 
 static void header(buf *b, const char *page, const char *summary)

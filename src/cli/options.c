@@ -9,8 +9,8 @@
 #define IN(c) (1u << COMMAND_##c)
 #define ALL ((1u << COMMAND_COUNT) - 1)
 /* Those that ask about a selection of samples (cli/question.h). */
-#define ASKERS (IN(TOP) | IN(TREE) | IN(PEEK) | IN(LIST) | IN(TRACES) | IN(SERIES))
-#define GRAPHS (IN(TOP) | IN(TREE) | IN(PEEK))
+#define ASKERS (IN(TOP) | IN(TREE) | IN(PEEK) | IN(LIST) | IN(TRACES) | IN(DIFF) | IN(SERIES))
+#define GRAPHS (IN(TOP) | IN(TREE) | IN(PEEK) | IN(DIFF))
 #define READERS (IN(INFO) | IN(CAT) | IN(CONVERT) | IN(CHECK) | IN(MERGE) | IN(FLAME) | ASKERS)
 #define AT(field) offsetof(cli_options, field)
 
@@ -103,7 +103,7 @@ static const option_desc all_options[] = {
      "The same, as pprof calls it."},
     {"profile-id", 0, OPTION_TEXT, AT(wanted_id), ASKERS, "HEX", NULL,
      "The profile with this id; its first digits are enough."},
-    {"resource", 0, OPTION_LIST, AT(resource), ASKERS, "KEY=PATTERN", NULL,
+    {"resource", 0, OPTION_EACH, AT(resource), ASKERS, "KEY=PATTERN", NULL,
      "All profiles of the type whose resource has such an attribute: service.name=checkout."},
     {"all", 0, OPTION_FLAG, AT(all), ASKERS, NULL, NULL,
      "All profiles of the type, added up, instead of the first one."},
@@ -160,20 +160,34 @@ static const option_desc all_options[] = {
     /* what to show of it */
     {"cum", 0, OPTION_FLAG, AT(by_cum), GRAPHS, NULL, NULL, "Sort by the cumulative value."},
     {"flat", 0, OPTION_FLAG, AT(by_flat), GRAPHS, NULL, NULL, "Sort by the flat value (default)."},
-    {"nodecount", 'n', OPTION_COUNT, AT(nodecount), IN(TOP) | IN(TREE), "N", NULL,
-     "Show at most N frames (default: top all, tree 80; 0 is all)."},
+    {"nodecount", 'n', OPTION_COUNT, AT(nodecount), IN(TOP) | IN(TREE) | IN(DIFF), "N", NULL,
+     "Show at most N frames (default: all, tree 80; 0 is all)."},
     {"nodefraction", 0, OPTION_FRACTION, AT(nodefraction), IN(TOP) | IN(TREE), "F", NULL,
      "Leave out frames whose cumulative value is below this part of the sum (default 0.005)."},
     {"edgefraction", 0, OPTION_FRACTION, AT(edgefraction), IN(TREE), "F", NULL,
      "Leave out calls below this part of the sum (default 0.001)."},
     {"no-trim", 0, OPTION_FLAG, AT(no_trim), IN(TOP) | IN(TREE), NULL, NULL, "Leave nothing out."},
+    {"absolute", 0, OPTION_FLAG, AT(absolute), IN(DIFF), NULL, NULL,
+     "Compare values over recorded time instead of shares of the sum."},
+    {"unchanged", 0, OPTION_FLAG, AT(unchanged), IN(DIFF), NULL, NULL,
+     "Show the frames that did not change too; ~ marks what may be noise."},
+    {"gate", 0, OPTION_EACH, AT(gates), IN(DIFF), "LIMIT", NULL,
+     "Exit with 4 unless the new profile keeps it: 'parse<=4%' (its share), 'parse<=+4%' (growth "
+     "of "
+     "its share), 'parse<=200ms' (its value). May be given several times."},
+    {"fail-on-regression", 0, OPTION_FLAG, AT(fail_on_regression), IN(DIFF), NULL, NULL,
+     "Exit with 4 when a frame grew beyond noise."},
+    {"false-discoveries", 0, OPTION_FRACTION, AT(fdr), IN(DIFF), "F", NULL,
+     "How much of what is called a change may be chance (default 5%)."},
+    {"noise", 0, OPTION_COUNT, AT(noise), IN(DIFF), "N", NULL,
+     "Count N neighbouring samples as one, where they say the same thing (default 1)."},
     {"step", 0, OPTION_TEXT, AT(step), IN(SERIES), "TIME", NULL,
      "Length of a step, such as 100ms; otherwise about 60 steps."},
     {"source-path", 0, OPTION_TEXT, AT(source_path), IN(LIST), "DIRS", NULL,
      "Where to look for source files: directories with : between them (default: the current one)."},
     {"trim-path", 0, OPTION_TEXT, AT(trim_path), IN(LIST), "DIRS", NULL,
      "Beginnings to take off the paths of source files before looking for them."},
-    {"weight", 0, OPTION_LIST, AT(weights), ASKERS | IN(MERGE), "W", NULL,
+    {"weight", 0, OPTION_LIST, AT(weights), (ASKERS & ~IN(DIFF)) | IN(MERGE), "W", NULL,
      "Multiply the values of the inputs: --weight 1,-1 for two of them."},
     {"unit", 0, OPTION_TEXT, AT(unit), ASKERS, "UNIT", NULL,
      "Show values in this unit (ms, MB) instead of what is easy to read."},

@@ -12,6 +12,7 @@ typedef enum exit_code {
     EXIT_BAD_INPUT = 1, /* bad input or a failed check */
     EXIT_USAGE = 2,
     EXIT_ENVIRONMENT = 3, /* permission, disk, network */
+    EXIT_GATE = 4,        /* a gate or --fail-on-regression */
 } exit_code;
 
 typedef struct option_list {
@@ -49,6 +50,12 @@ typedef struct cli_options {
         by_addresses, by_cum, by_flat, no_trim, no_pager;
     option_count nodecount, width;
     option_fraction nodefraction, edgefraction;
+
+    /* diff */
+    bool absolute, unchanged, fail_on_regression;
+    option_fraction fdr;
+    option_count noise;
+    option_list gates;
 } cli_options;
 
 typedef enum option_kind {
@@ -60,6 +67,7 @@ typedef enum option_kind {
     OPTION_PATH,     /* const char *, completed as a file */
     OPTION_SIZE,     /* uint64_t bytes: "64M", "1GiB", "1048576" */
     OPTION_LIST,     /* option_list: commas and repetition both add */
+    OPTION_EACH,     /* option_list: only repetition adds, a comma is text */
     OPTION_COUNT,    /* option_count: a whole number */
     OPTION_FRACTION, /* option_fraction: 0.005, or 0.5% */
 } option_kind;
@@ -82,6 +90,7 @@ typedef enum command_id {
     COMMAND_PEEK,
     COMMAND_LIST,
     COMMAND_TRACES,
+    COMMAND_DIFF,
     COMMAND_SERIES,
     COMMAND_MERGE,
     COMMAND_CAT,

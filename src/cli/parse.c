@@ -135,14 +135,15 @@ static bool check_choice(const option_desc *d, const char *value, err *e)
     return ok;
 }
 
-static bool add_to_list(option_list *l, const char *value, err *e)
+/* Adds what stands between separators; with none, all of it. */
+static bool add_to_list(option_list *l, const char *value, const char *separators, err *e)
 {
     for (const char *p = value; *p;) {
-        size_t n = strcspn(p, ",");
+        size_t n = strcspn(p, separators);
         if (n && l->n == ARRAY_LEN(l->v))
             return err_set(e, ERR_USAGE, "more than %zu names in a list", ARRAY_LEN(l->v));
         if (n) l->v[l->n++] = (str){p, n};
-        p += n + (p[n] == ',');
+        p += n + (p[n] != 0);
     }
     return true;
 }
@@ -174,7 +175,8 @@ static bool assign(const option_desc *d, const char *value, cli_options *o, err 
     void *field = (char *)o + d->at;
     switch (d->kind) {
     case OPTION_FLAG: *(bool *)field = true; return true;
-    case OPTION_LIST: return add_to_list(field, value, e);
+    case OPTION_LIST: return add_to_list(field, value, ",", e);
+    case OPTION_EACH: return add_to_list(field, value, "", e);
     case OPTION_COUNT: return take_count(d, value, field, e);
     case OPTION_FRACTION: return take_fraction(d, value, field, e);
     case OPTION_SIZE:

@@ -1,5 +1,6 @@
 #include "query/gate.h"
 
+#include "query/pattern.h"
 #include "query/stat.h"
 #include "query/unit.h"
 #include "base/ban.h"
@@ -64,6 +65,55 @@ bool gate_parse(str text, gate *out, err *e)
     if (limit.n && !unit_of(limit).name) return bad(out, "has a unit that is not known", e);
     return true;
 }
+
+/* ---- what matches ---- */
+
+static bool frame_matches(pattern *p, const frame_table *f, const frame *x, bool *yes, err *e)
+{
+    if (!pattern_match(p, x->label, yes, e)) return false;
+    return *yes || pattern_match(p, frame_text(f, x->file), yes, e);
+}
+
+/* Every frame is asked once. */
+static bool mark_frames(pattern *p, const view *v, bool **out, err *e)
+{
+    const frame_table *f = v->frames;
+    *out = arena_new(v->a, bool, f->v.n);
+    if (!*out) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    for (size_t i = 0; i < f->v.n; i++)
+        if (!frame_matches(p, f, &f->v.v[i], &(*out)[i], e)) return false;
+    return true;
+}
+
+static double marked_sum(const view *v, const bool *marked, uint32_t *scratch)
+{
+    double sum = 0;
+    for (size_t k = 0; k < v->parts.n; k++) {
+        const view_part *part = &v->parts.v[k];
+        for (size_t i = 0; i < part->n_rows; i++) {
+            const view_row *r = &v->rows.v[part->first_row + i];
+            uint32_t n = view_frames(v, part, r, scratch);
+            bool hit = false;
+            for (uint32_t j = 0; j < n; j++) hit |= marked[scratch[j]];
+            if (hit) sum += (double)r->value;
+        }
+    }
+    return sum;
+}
+
+bool gate_sum(const gate *g, const view *v, bool literal, double *out, err *e)
+{
+    pattern *p = NULL;
+    bool *marked;
+    uint32_t *scratch = view_scratch(v, e);
+    if (!scratch || !pattern_new(g->pattern, literal, "the gate", v->a, &p, e)) return false;
+    bool ok = mark_frames(p, v, &marked, e);
+    pattern_free(p);
+    if (ok) *out = marked_sum(v, marked, scratch);
+    return ok;
+}
+
+/* ---- judging ---- */
 
 /* The limit of a GATE_VALUE, in `unit`. */
 static bool limit_in(const gate *g, str unit, double *out, err *e)

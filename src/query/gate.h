@@ -7,6 +7,7 @@
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
+#include "query/select.h"
 
 typedef enum gate_kind {
     GATE_SHARE,  /* of the new profile's sum */
@@ -38,6 +39,9 @@ typedef struct gate_result {
 
 /* `text` must outlive the gate.  ERR_USAGE with the sentence that helps. */
 NODISCARD bool gate_parse(str text, gate *out, err *e);
+
+/* Sum of the rows of a view with a frame whose name or file matches the gate's pattern. */
+NODISCARD bool gate_sum(const gate *g, const view *v, bool literal, double *out, err *e);
 
 /* Judges the sums; value limits are compared in the unit of the values, `unit`.  samples_*: how many
  * samples the two sides hold (0: not known).  ERR_USAGE when the gate's unit cannot be turned into it. */
