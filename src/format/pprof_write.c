@@ -76,10 +76,10 @@ static bool put_value_type(pw *w, uint32_t number, value_type t)
 
 /* ---- samples ---- */
 
-static uint64_t packed_len(const uint32_t *v, uint32_t n, uint32_t zero)
+static uint64_t packed_len(const pw *w, const uint32_t *frame, uint32_t n)
 {
     uint64_t len = 0;
-    for (uint32_t i = 0; i < n; i++) len += pb_varint_len(v[i] ? v[i] : zero);
+    for (uint32_t i = 0; i < n; i++) len += pb_varint_len(pw_location_id(w, frame[i]));
     return len;
 }
 
@@ -120,10 +120,9 @@ bool pw_sample(pw *w, const pw_row *r, const int64_t *values, size_t n_values)
 {
     span s = r->stack < dict_n_stacks(w->d) ? dict_stack(w->d, r->stack) : (span){0};
     const uint32_t *frame = refs_at(&w->d->frames, s);
-    uint32_t zero = (uint32_t)w->d->locations.n;
-    for (uint32_t i = 0; i < s.n; i++) w->location_0 |= frame[i] == 0;
+    for (uint32_t i = 0; i < s.n; i++) w->location_0 |= !w->location_id[frame[i]];
     if (!row_labels(w, r)) return false;
-    uint64_t ids = packed_len(frame, s.n, zero), numbers = 0;
+    uint64_t ids = packed_len(w, frame, s.n), numbers = 0;
     for (size_t i = 0; i < n_values; i++) numbers += pb_varint_len((uint64_t)values[i]);
     uint64_t n = w->scratch.n;
     if (ids) n += 1 + pb_varint_len(ids) + ids;
@@ -135,7 +134,7 @@ bool pw_sample(pw *w, const pw_row *r, const int64_t *values, size_t n_values)
     if (ids) {
         *p++ = 0x0a;
         p = put_varint(p, ids);
-        for (uint32_t i = 0; i < s.n; i++) p = put_varint(p, frame[i] ? frame[i] : zero);
+        for (uint32_t i = 0; i < s.n; i++) p = put_varint(p, pw_location_id(w, frame[i]));
     }
     if (numbers) {
         *p++ = 0x12;
@@ -149,14 +148,7 @@ bool pw_sample(pw *w, const pw_row *r, const int64_t *values, size_t n_values)
 
 /* ---- tables ---- */
 
-/* What a mapping's attributes say that pprof has fields for. */
-typedef struct mapping_facts {
-    str build_id;
-    const char *build_key;
-    bool has[4];
-} mapping_facts;
-
-static void take_build_id(pw *w, mapping_facts *f, const char *key, str id)
+static void take_build_id(pw *w, pw_mapping_facts *f, const char *key, str id)
 {
     /* The GNU id is what pprof tools look for; Go's comes next. */
     static const char *const best[] = {ATTR_BUILD_ID_GNU, ATTR_BUILD_ID_GO, ATTR_BUILD_ID_HTLHASH,
@@ -169,7 +161,7 @@ static void take_build_id(pw *w, mapping_facts *f, const char *key, str id)
     if (!f->build_key || mine < had) f->build_key = best[mine], f->build_id = id;
 }
 
-static void mapping_attr(pw *w, const attribute *t, mapping_facts *f)
+static void mapping_attr(pw *w, const attribute *t, pw_mapping_facts *f)
 {
     static const char *const has[4] = {PPROF_ATTR_HAS_FUNCTIONS, PPROF_ATTR_HAS_FILENAMES,
                                        PPROF_ATTR_HAS_LINE_NUMBERS, PPROF_ATTR_HAS_INLINE_FRAMES};
@@ -191,9 +183,11 @@ static void mapping_attr(pw *w, const attribute *t, mapping_facts *f)
     pw_lose(w, kind ? LOSS_BUILD_ID_KIND : LOSS_ATTRIBUTE, NULL, 1, "mapping_table", key);
 }
 
-static bool put_mapping(pw *w, const mapping *m, uint64_t id)
+pw_mapping_facts pw_mapping_facts_of(pw *w, const mapping *m, bool note)
 {
-    mapping_facts f = {0};
+    pw_mapping_facts f = {0};
+    ledger *l = w->ledger;
+    if (!note) w->ledger = NULL;
     const uint32_t *attrs = refs_at(&w->d->attr_refs, m->attrs);
     for (uint32_t i = 0; i < m->attrs.n; i++)
         if (attrs[i]) mapping_attr(w, &w->d->attributes.v[attrs[i]], &f);
@@ -201,6 +195,13 @@ static bool put_mapping(pw *w, const mapping *m, uint64_t id)
     bool slash = f.build_id.n && memchr(f.build_id.p, '/', f.build_id.n);
     if (f.build_key && strcmp(f.build_key, slash ? ATTR_BUILD_ID_GO : ATTR_BUILD_ID_GNU))
         pw_lose(w, LOSS_BUILD_ID_KIND, NULL, 1, "mapping_table", str_of(f.build_key));
+    w->ledger = l;
+    return f;
+}
+
+static bool put_mapping(pw *w, const mapping *m, uint64_t id)
+{
+    pw_mapping_facts f = pw_mapping_facts_of(w, m, false);
     buf *b = &w->scratch;
     uint32_t build;
     buf_reset(b);
@@ -215,29 +216,44 @@ static bool put_mapping(pw *w, const mapping *m, uint64_t id)
     return true;
 }
 
-static bool is_zero_mapping(const mapping *m)
-{
-    return !m->memory_start && !m->memory_limit && !m->file_offset && !m->filename && !m->attrs.n;
-}
-
 static bool put_mappings(pw *w)
 {
-    size_t n = w->d->mappings.n;
-    for (size_t i = 1; i < n; i++)
-        if (!put_mapping(w, &w->d->mappings.v[i], i)) return false;
-    return !n || is_zero_mapping(&w->d->mappings.v[0]) || put_mapping(w, &w->d->mappings.v[0], n);
+    for (size_t i = 0; i < w->d->mappings.n; i++)
+        (void)pw_mapping_facts_of(w, &w->d->mappings.v[i], true);
+    for (size_t i = 0; i < w->mappings.n; i++)
+        if (!put_mapping(w, &w->d->mappings.v[w->mappings.v[i]], i + 1)) return false;
+    return true;
 }
 
-static bool location_attr(pw *w, const attribute *t)
+static bool is_folded_attr(const dict *d, const attribute *t)
 {
-    str key = dict_str(w->d, t->key);
-    if (t->unit)
-        pw_lose(w, LOSS_ATTRIBUTE_UNIT, NULL, 1, "location_table", dict_str(w->d, t->unit));
-    if (str_eq(key, STR(PPROF_ATTR_IS_FOLDED)) && t->value.kind == ANY_BOOL) return t->value.i != 0;
-    bool type = str_eq(key, STR(ATTR_FRAME_TYPE));
-    pw_lose(w, type ? LOSS_FRAME_TYPE : LOSS_ATTRIBUTE, NULL, 1, "location_table",
-            type ? pw_attr_text(&t->value) : key);
+    return str_eq(dict_str(d, t->key), STR(PPROF_ATTR_IS_FOLDED)) && t->value.kind == ANY_BOOL;
+}
+
+bool pw_folded(const pw *w, const location *l)
+{
+    const uint32_t *attrs = refs_at(&w->d->attr_refs, l->attrs);
+    for (uint32_t i = 0; i < l->attrs.n; i++) {
+        const attribute *t = &w->d->attributes.v[attrs[i]];
+        if (is_folded_attr(w->d, t) && t->value.i) return true;
+    }
     return false;
+}
+
+/* Attributes that there is no field for. */
+static void account_location(pw *w, const location *l)
+{
+    const uint32_t *attrs = refs_at(&w->d->attr_refs, l->attrs);
+    for (uint32_t i = 0; i < l->attrs.n; i++) {
+        const attribute *t = &w->d->attributes.v[attrs[i]];
+        str key = dict_str(w->d, t->key), unit = dict_str(w->d, t->unit);
+        if (!attrs[i]) continue;
+        if (unit.n) pw_lose(w, LOSS_ATTRIBUTE_UNIT, NULL, 1, "location_table", unit);
+        if (is_folded_attr(w->d, t)) continue;
+        bool type = str_eq(key, STR(ATTR_FRAME_TYPE));
+        pw_lose(w, type ? LOSS_FRAME_TYPE : LOSS_ATTRIBUTE, NULL, 1, "location_table",
+                type ? pw_attr_text(&t->value) : key);
+    }
 }
 
 static void put_line(pw *w, buf *b, const line *l)
@@ -254,27 +270,23 @@ static void put_line(pw *w, buf *b, const line *l)
 
 static void put_location(pw *w, const location *l, uint64_t id)
 {
-    const dict *d = w->d;
     buf *b = &w->scratch;
-    bool folded = false, mapped = l->mapping || (d->mappings.n && !is_zero_mapping(d->mappings.v));
-    const uint32_t *attrs = refs_at(&d->attr_refs, l->attrs);
-    for (uint32_t i = 0; i < l->attrs.n; i++)
-        if (attrs[i]) folded |= location_attr(w, &d->attributes.v[attrs[i]]);
     buf_reset(b);
     put(b, 1, id);
-    put(b, 2, mapped ? (l->mapping ? l->mapping : d->mappings.n) : 0);
+    put(b, 2, w->mapping_id[l->mapping]);
     put(b, 3, l->address);
-    for (uint32_t i = 0; i < l->lines.n; i++) put_line(w, b, &d->lines.v[l->lines.at + i]);
-    put(b, 5, folded);
+    for (uint32_t i = 0; i < l->lines.n; i++) put_line(w, b, &w->d->lines.v[l->lines.at + i]);
+    put(b, 5, pw_folded(w, l));
     put_scratch(w, 4);
 }
 
 static void put_locations(pw *w)
 {
-    size_t n = w->d->locations.n;
     static const location none;
-    for (size_t i = 1; i < n; i++) put_location(w, &w->d->locations.v[i], i);
-    if (w->location_0) put_location(w, n ? &w->d->locations.v[0] : &none, n ? n : 1);
+    for (size_t i = 0; i < w->d->locations.n; i++) account_location(w, &w->d->locations.v[i]);
+    for (size_t i = 0; i < w->locations.n; i++)
+        put_location(w, &w->d->locations.v[w->locations.v[i]], i + 1);
+    if (w->location_0) put_location(w, &none, w->locations.n + 1);
 }
 
 static bool put_function(pw *w, const function *f, uint64_t id)
@@ -359,8 +371,8 @@ static bool write_all(pw *w)
 {
     pw_plan plan = {0};
     pw_texts t = {0};
-    if (!prepare(w) || !pw_plan_make(w, &plan) || !pw_texts_of(w, &t) || !put_types(w, &plan) ||
-        !pw_rows(w, &plan) || !put_mappings(w))
+    if (!prepare(w) || !pw_ids_make(w) || !pw_plan_make(w, &plan) || !pw_texts_of(w, &t) ||
+        !put_types(w, &plan) || !pw_rows(w, &plan) || !put_mappings(w))
         return false;
     put_locations(w);
     if (!put_functions(w) || !put_tail(w, &plan, &t)) return false;

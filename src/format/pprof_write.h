@@ -4,8 +4,10 @@
  *   labels    attributes, links and resources as label records, each made once
  *   write     the message: types, samples, tables, strings
  *
- * Ids are the model's indices.  Index 0 means "none" there and in pprof, but a stack may hold location 0
- * and a line function 0 ("unknown"): those get an entry of their own behind the others. */
+ *   ids       which mappings and locations are one entry in pprof
+ *
+ * Id 0 means "none", but a stack may hold a location of which nothing is known and a line function 0
+ * ("unknown"): those get an entry of their own behind the others. */
 #pragma once
 #include "base/hash.h"
 #include "format/pprof.h"
@@ -36,7 +38,9 @@ typedef struct pw {
     str *link_label;      /* by link; p NULL: not made yet */
     str *resource_label;  /* by resource; NULL: they are not written as labels */
 
-    bool location_0, function_0; /* referred to */
+    uint32_t *mapping_id, *location_id; /* by model index; 0: nothing is known of it */
+    u32s mappings, locations;           /* model index of id 1, 2, ... */
+    bool location_0, function_0;        /* referred to */
 } pw;
 
 /* A row of the output. */
@@ -58,6 +62,24 @@ NODISCARD bool pw_text(pw *w, str s, uint32_t *out);
 NODISCARD bool pw_string(pw *w, uint32_t model_string, uint32_t *out);
 
 static inline bool pw_timed(const pw *w) { return w->o->timestamps; }
+
+/* ---- ids ---- */
+
+/* What a mapping's attributes say that pprof has fields for. */
+typedef struct pw_mapping_facts {
+    str build_id;
+    const char *build_key;
+    bool has[4];
+} pw_mapping_facts;
+
+/* note: what there is no field for goes into the ledger. */
+pw_mapping_facts pw_mapping_facts_of(pw *w, const mapping *m, bool note);
+bool pw_folded(const pw *w, const location *l);
+NODISCARD bool pw_ids_make(pw *w);
+static inline uint32_t pw_location_id(const pw *w, uint32_t i)
+{
+    return w->location_id[i] ? w->location_id[i] : (uint32_t)w->locations.n + 1;
+}
 
 /* ---- rows ---- */
 
