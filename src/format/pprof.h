@@ -9,6 +9,7 @@
  * model -> pprof is the same profile with other ids.  docs/pprof.md has the mapping.  Pure. */
 #pragma once
 #include "format/format.h"
+#include "wire/schema.h"
 
 typedef struct pprof_read_opts {
     bool lenient; /* references to nothing become "none" and are counted, not refused */
@@ -43,3 +44,6 @@ typedef struct pprof_write_opts {
 
 /* Appends the model as one profile.proto message, not compressed. */
 NODISCARD bool pprof_encode(const model *m, const pprof_write_opts *o, buf *out, err *e);
+
+/* Every field of profile.proto: what reader and writer have to account for. */
+const message_desc *pprof_schema(void);

@@ -2,8 +2,9 @@
  *
  *   dialect message number name type label target-message     ("-" for no message)
  *
- * label is one, repeated, oneof or optional. */
+ * and those of pprof under that name.  label is one, repeated, oneof or optional. */
 #include "format/dialects.h"
+#include "format/pprof.h"
 
 #include <stdio.h>
 
@@ -44,5 +45,7 @@ int main(void)
         n_seen = 0;
         dump(dialect_name(all[i]), dialect_schema(all[i]));
     }
+    n_seen = 0;
+    dump("pprof", pprof_schema());
     return 0;
 }

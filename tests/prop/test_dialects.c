@@ -3,8 +3,7 @@
  *
  *   random models   whatever a dialect made of one is read, written without a loss, and read as the
  *                   same; writing that once more gives the same bytes
- *   tame models     what the ledger does not name comes back
- *   every field     of a message, changed: that shows in the model, or in the ledger, or is refused */
+ *   tame models     what the ledger does not name comes back */
 #include "../support/digest.h"
 #include "../support/random_model.h"
 #include "../support/test.h"
@@ -13,7 +12,6 @@
 #include "format/format.h"
 #include "model/builder.h"
 #include "wire/carried.h"
-#include "wire/pb.h"
 
 enum { MODELS = 400 };
 
@@ -28,51 +26,6 @@ static uint64_t seed_now;
 static const format *const dialects[] = {&format_arrays,  &format_normalized, &format_denormalized,
                                          &format_otep239, &format_events,     &format_events_text};
 
-/* ---- all that a model says ---- */
-
-static uint64_t digest_profile(const model *m, const profile *p)
-{
-    const dict *d = &m->dict;
-    uint64_t h = hash_mix(hash_mix(7, p->time_unix_nano), p->duration_nano);
-    h = hash_bytes(p->profile_id, 16, hash_mix(h, p->dropped_attributes_count));
-    h = digest_str(digest_str(h, p->original_payload), p->original_payload_format);
-    h = hash_mix(digest_str(digest_str(h, dict_str(d, p->period_type.type)),
-                            dict_str(d, p->period_type.unit)),
-                 (uint64_t)p->period);
-    h = digest_str(digest_str(h, dict_str(d, p->sample_type.type)),
-                   dict_str(d, p->sample_type.unit));
-    h = digest_attr_list(d, p->attrs, h);
-    for (size_t i = 0; i < p->n_samples; i++) {
-        sample s = sample_at(m, p, i);
-        h = hash_mix(h, digest_stack(d, s.stack));
-        h = hash_bytes(&d->links.v[s.link], sizeof(link_ids), h);
-        for (uint32_t k = 0; k < s.n_attrs; k++) h = hash_mix(h, digest_attribute(d, s.attrs[k]));
-        for (uint32_t k = 0; k < s.n_values; k++) h = hash_mix(h, (uint64_t)s.values[k] + 1);
-        for (uint32_t k = 0; k < s.n_times; k++) h = hash_mix(h, s.times[k] + 2);
-        h = hash_mix(h, (uint64_t)s.n_attrs << 40 | (uint64_t)s.n_values << 20 | s.n_times);
-    }
-    return hash_mix(h, p->n_samples);
-}
-
-static uint64_t digest_all(const model *m)
-{
-    uint64_t h = 8;
-    for (size_t i = 0; i < m->resources.n; i++) {
-        const resource *r = &m->resources.v[i];
-        h = digest_str(digest_keyvalues(&r->attrs, hash_mix(h, r->n_scopes)), r->schema_url);
-        h = hash_mix(h, (uint64_t)r->dropped_attributes_count << 1 | r->present);
-    }
-    for (size_t i = 0; i < m->scopes.n; i++) {
-        const scope *s = &m->scopes.v[i];
-        h = digest_str(digest_keyvalues(&s->attrs, hash_mix(h, s->n_profiles)), s->schema_url);
-        h = digest_str(digest_str(h, s->name), s->version);
-        h = hash_mix(h, (uint64_t)s->dropped_attributes_count << 1 | s->present);
-    }
-    for (size_t i = 0; i < m->profiles.n; i++)
-        h = hash_mix(h, digest_profile(m, &m->profiles.v[i]));
-    return h;
-}
-
 /* ---- steps ---- */
 
 static buf write_as(const format *f, const model *m, ledger *l)
@@ -83,18 +36,13 @@ static buf write_as(const format *f, const model *m, ledger *l)
     return b;
 }
 
-static bool try_read(const format *f, str in, arena *a, model *m, ledger *l, err *e)
-{
-    layout_verdict v = {0};
-    return f->read(f, in, &(read_opts){.ledger = l}, a, m, &v, e);
-}
-
 static model read_as(const format *f, const buf *b, arena *a, ledger *l)
 {
     model m;
     err e = {0};
     char text[512];
-    if (!try_read(f, buf_view(b), a, &m, l, &e))
+    layout_verdict v = {0};
+    if (!f->read(f, buf_view(b), &(read_opts){.ledger = l}, a, &m, &v, &e))
         fail_here("%s: %s", f->name, err_text(&e, text, sizeof text));
     if (m.n_unknown) fail_here("%s: a field of ours that we do not know", f->name);
     return m;
@@ -314,163 +262,11 @@ static void test_tame(void **state)
     }
 }
 
-/* ---- every field of a message ---- */
-
-enum { MAX_FIELDS = 256 };
-
-/* The fields of one dialect that were changed somewhere. */
-typedef struct coverage {
-    const field_desc *v[MAX_FIELDS];
-    size_t n;
-} coverage;
-
-static bool covered(const coverage *c, const field_desc *f)
-{
-    for (size_t i = 0; i < c->n; i++)
-        if (c->v[i] == f) return true;
-    return false;
-}
-
-static void cover(coverage *c, const field_desc *f)
-{
-    if (covered(c, f)) return;
-    assert_true(c->n < MAX_FIELDS);
-    c->v[c->n++] = f;
-}
-
-/* Every field that the tables have must have been met: the list is theirs, not the test's. */
-static void check_coverage(coverage *c, const message_desc *m, dialect d, size_t *missing,
-                           coverage *done)
-{
-    for (size_t i = 0; i < m->n_fields; i++) {
-        const field_desc *f = &m->fields[i];
-        if (covered(done, f)) continue;
-        cover(done, f);
-        if (!covered(c, f)) {
-            print_message("# %s: no file has %s.%s\n", dialect_name(d), m->name, f->name);
-            ++*missing;
-        }
-        if (f->message) check_coverage(c, f->message, d, missing, done);
-    }
-}
-
-typedef struct mutation {
-    coverage *met;
-    const format *format;
-    const char *file;
-    char *bytes; /* a copy that is changed and put back */
-    size_t n;
-    uint64_t all;
-    ledger lost;
-    size_t tried, silent;
-    char where[256];
-} mutation;
-
-static bool same_losses(const ledger *a, const ledger *b)
-{
-    uint64_t n[2][LOSS_CONCEPT_COUNT] = {0};
-    for (size_t i = 0; i < a->n; i++) n[0][a->v[i].concept] += a->v[i].count;
-    for (size_t i = 0; i < b->n; i++) n[1][b->v[i].concept] += b->v[i].count;
-    return memcmp(n[0], n[1], sizeof n[0]) == 0;
-}
-
-static void try_change(mutation *x, size_t at, const char *path)
-{
-    char was = x->bytes[at];
-    bool seen = false;
-    for (unsigned bit = 0; bit < 3 && !seen; bit++) { /* another number, another letter */
-        arena a = {0};
-        model m;
-        err e = {0};
-        ledger l = {0};
-        x->bytes[at] = (char)(was ^ (1 << bit));
-        seen = !try_read(x->format, (str){x->bytes, x->n}, &a, &m, &l, &e) ||
-               digest_all(&m) != x->all || !same_losses(&l, &x->lost);
-        arena_free(&a);
-    }
-    x->bytes[at] = was;
-    x->tried++;
-    if (seen) return;
-    x->silent++;
-    print_message("# %s: changing byte %zu, %s, shows nowhere\n", x->file, at, path);
-}
-
-static void change_fields(mutation *x, const message_desc *m, pb_cur c, const char *path)
-{
-    for (pb_field f; pb_next(&c, &f);) {
-        char here[256];
-        const field_desc *d = message_field(m, f.number);
-        assert_non_null(d);
-        snprintf(here, sizeof here, "%s.%s", path, d->name);
-        cover(x->met, d);
-        size_t end = (size_t)(c.p - c.base);
-        if (d->type == FT_MESSAGE)
-            change_fields(x, d->message, pb_message(&c, &f), here);
-        else if (f.wire != 2 || f.value)
-            try_change(x, end - 1, here); /* the last byte: no varint changes its length */
-        if (f.wire == 2 && field_packable(d))
-            for (const uint8_t *p = f.data; p + 1 < f.data + f.value; p++)
-                if (*p < 0x80) try_change(x, (size_t)(p - c.base), here);
-    }
-    assert_true(pb_ok(&c));
-}
-
-static void change_file(coverage *met, const char *file, const format *f, dialect d)
-{
-    char name[80];
-    snprintf(name, sizeof name, "dialects/%s.bin", file);
-    buf b = test_vector(name);
-    mutation x = {.met = met, .format = f, .file = file, .bytes = b.p, .n = b.n};
-    arena a = {0};
-    model m;
-    err e = {0};
-    assert_ok(try_read(x.format, buf_view(&b), &a, &m, &x.lost, &e), &e);
-    x.all = digest_all(&m);
-    change_fields(&x, dialect_schema(d), pb_open(b.p, b.n, NULL), "");
-    if (x.silent) fail_msg("%s: %zu of %zu changes show nowhere", file, x.silent, x.tried);
-    arena_free(&a);
-    buf_free(&b);
-}
-
-static void test_every_field(void **state)
-{
-    (void)state;
-    static const struct {
-        dialect dialect;
-        const format *format;
-        const char *files[8];
-    } cases[] = {
-        {DIALECT_A, &format_arrays, {"a-basic", "a-fields"}},
-        {DIALECT_A1, &format_arrays, {"a1-basic", "a1-fields"}},
-        {DIALECT_A2, &format_arrays, {"a2-basic", "a2-fields"}},
-        {DIALECT_A0,
-         &format_normalized,
-         {"a0-arrays", "a0-normalized", "a0-denormalized", "a0-fields_arrays",
-          "a0-fields_normalized", "a0-fields_denormalized"}},
-        {DIALECT_BENCH,
-         &format_normalized,
-         {"bench-arrays", "bench-normalized", "bench-denormalized", "bench-fields_arrays",
-          "bench-fields_normalized", "bench-fields_denormalized"}},
-        {DIALECT_C, &format_events, {"c-basic", "c-fields"}},
-    };
-    size_t missing = 0;
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        coverage met = {0}, done = {0};
-        for (size_t k = 0; cases[i].files[k]; k++)
-            change_file(&met, cases[i].files[k], cases[i].format, cases[i].dialect);
-        check_coverage(&met, dialect_schema(cases[i].dialect), cases[i].dialect, &missing, &done);
-    }
-    coverage box = {0};
-    change_file(&box, "c_box-basic", &format_events, DIALECT_C_BOX);
-    if (missing) fail_msg("%zu fields of the tables are in no file", missing);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_tame),
-        cmocka_unit_test(test_every_field),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

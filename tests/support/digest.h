@@ -172,3 +172,57 @@ static inline digest_rows digest_model(const model *m, bool by_number)
     }
     return out;
 }
+
+/* ---- all that a model says, in its order ---- */
+
+static inline uint64_t digest_profile(const model *m, const profile *p)
+{
+    const dict *d = &m->dict;
+    uint64_t h = hash_mix(hash_mix(7, p->time_unix_nano), p->duration_nano);
+    h = hash_bytes(p->profile_id, 16, hash_mix(h, p->dropped_attributes_count));
+    h = digest_str(digest_str(h, p->original_payload), p->original_payload_format);
+    h = hash_mix(digest_str(digest_str(h, dict_str(d, p->period_type.type)),
+                            dict_str(d, p->period_type.unit)),
+                 (uint64_t)p->period);
+    h = digest_str(digest_str(h, dict_str(d, p->sample_type.type)),
+                   dict_str(d, p->sample_type.unit));
+    h = digest_attr_list(d, p->attrs, h);
+    for (size_t i = 0; i < p->n_samples; i++) {
+        sample s = sample_at(m, p, i);
+        h = hash_mix(h, digest_stack(d, s.stack));
+        h = hash_bytes(&d->links.v[s.link], sizeof(link_ids), h);
+        for (uint32_t k = 0; k < s.n_attrs; k++) h = hash_mix(h, digest_attribute(d, s.attrs[k]));
+        for (uint32_t k = 0; k < s.n_values; k++) h = hash_mix(h, (uint64_t)s.values[k] + 1);
+        for (uint32_t k = 0; k < s.n_times; k++) h = hash_mix(h, s.times[k] + 2);
+        h = hash_mix(h, (uint64_t)s.n_attrs << 40 | (uint64_t)s.n_values << 20 | s.n_times);
+    }
+    return hash_mix(h, p->n_samples);
+}
+
+static inline uint64_t digest_entity(uint64_t h, const entity_ref *e)
+{
+    h = digest_str(digest_str(hash_mix(h, e->n_id_keys), e->schema_url), e->type);
+    for (size_t i = 0; i < e->n_id_keys; i++) h = digest_str(h, e->id_keys[i]);
+    for (size_t i = 0; i < e->n_description_keys; i++) h = digest_str(h, e->description_keys[i]);
+    return h;
+}
+
+static inline uint64_t digest_all(const model *m)
+{
+    uint64_t h = 8;
+    for (size_t i = 0; i < m->resources.n; i++) {
+        const resource *r = &m->resources.v[i];
+        h = digest_str(digest_keyvalues(&r->attrs, hash_mix(h, r->n_scopes)), r->schema_url);
+        h = hash_mix(h, (uint64_t)r->dropped_attributes_count << 1 | r->present);
+        for (size_t k = 0; k < r->n_entity_refs; k++) h = digest_entity(h, &r->entity_refs[k]);
+    }
+    for (size_t i = 0; i < m->scopes.n; i++) {
+        const scope *s = &m->scopes.v[i];
+        h = digest_str(digest_keyvalues(&s->attrs, hash_mix(h, s->n_profiles)), s->schema_url);
+        h = digest_str(digest_str(h, s->name), s->version);
+        h = hash_mix(h, (uint64_t)s->dropped_attributes_count << 1 | s->present);
+    }
+    for (size_t i = 0; i < m->profiles.n; i++)
+        h = hash_mix(h, digest_profile(m, &m->profiles.v[i]));
+    return h;
+}

@@ -5,6 +5,7 @@
 #   rewrite.py LAYOUT HOW < LAYOUT/CASE.bin > ambiguous/NAME.bin
 #   facts.py LAYOUT X.bin > X.facts.json
 #   protoc ... --encode=kiln.test.dialect_NAME.ROOT dialect_NAME.proto < dialects/NAME-CASE.txtpb > dialects/NAME-CASE.bin
+#   protoc ... --encode=kiln.test.pprof.Profile pprof.proto < pprof/fields.txtpb > pprof/fields.bin
 #
 # LAYOUT is v1_3 ... v1_10: the directory, or in ambiguous/ the first word of the file name. The facts of a file
 # in ambiguous/ are those of the layout EXPECT.tsv names, which is not always the one it was written in.
@@ -52,6 +53,9 @@ for t in dialects/*.txtpb; do
     esac
     protoc -I proto --deterministic_output --encode="kiln.test.$root" "$file.proto" < "$t" > "$out/${t%.txtpb}.bin"
 done
+
+mkdir -p "$out/pprof"
+protoc -I proto --deterministic_output --encode=kiln.test.pprof.Profile pprof.proto < pprof/fields.txtpb > "$out/pprof/fields.bin"
 
 mkdir -p "$out/ambiguous"
 for t in ambiguous/*.txtpb; do
@@ -103,7 +107,7 @@ for b in "$out"/ambiguous/*.bin; do
 done
 
 if [ "$out" != "$here" ]; then
-    for d in v1_3 v1_4 v1_5 v1_6 v1_7 v1_8 v1_9 v1_10 ambiguous dialects; do
+    for d in v1_3 v1_4 v1_5 v1_6 v1_7 v1_8 v1_9 v1_10 ambiguous dialects pprof; do
         diff -r -q -x '*.txtpb' -x '*.yaml' -x EXPECT.tsv "$here/$d" "$out/$d" || fail "$d differs from what its sources make"
     done
     echo "tests/vectors: all files are what their sources make"
