@@ -31,7 +31,8 @@ static uint64_t hash_mapping(pw *w, uint32_t i)
 {
     const mapping *m = &w->d->mappings.v[i];
     pw_mapping_facts f = pw_mapping_facts_of(w, m, false);
-    uint64_t h = hash_mix(hash_mix(hash_mix(1, m->memory_start), m->memory_limit), m->file_offset);
+    uint64_t h =
+        hash_mix(hash_mix(hash_mix(w->a.seed, m->memory_start), m->memory_limit), m->file_offset);
     return hash_bytes(f.build_id.p, f.build_id.n, hash_mix(h, m->filename));
 }
 
@@ -46,7 +47,8 @@ static bool null_location(pw *w, uint32_t i)
 static uint64_t hash_location(pw *w, uint32_t i)
 {
     const location *l = &w->d->locations.v[i];
-    uint64_t h = hash_mix(hash_mix(pw_folded(w, l), w->mapping_id[l->mapping]), l->address);
+    uint64_t h =
+        hash_mix(hash_mix(w->a.seed + pw_folded(w, l), w->mapping_id[l->mapping]), l->address);
     for (uint32_t k = 0; k < l->lines.n; k++) {
         const line *n = &w->d->lines.v[l->lines.at + k];
         h = hash_mix(hash_mix(hash_mix(h, n->function), (uint64_t)n->line), (uint64_t)n->column);
