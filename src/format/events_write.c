@@ -129,7 +129,10 @@ static cw_type *new_type(cw *c, const profile *p, const profile *counts)
                    .default_value = by_default ? (uint64_t)by_default->i : 0,
                    .takes = TAKES(EVENT_DEFAULT) | TAKES(COMMENT)};
     bool ours = by_default || dw_profile_attr(w, p, ROLE_EVENT_CLOCK);
-    if (!t->name.n && !t->unit.n && !ours) t->name = STR("samples"); /* what a profile counts */
+    if (!t->name.n && !t->unit.n && !ours) {
+        t->name = STR("samples"); /* what a profile counts */
+        dw_note(w, LOSS_VALUE_TYPE, NULL, t->name, "sample_type");
+    }
     bool ns = str_eq(t->unit, STR("ns"));
     if (dw_profile_attr(w, p, ROLE_EVENT_INTERVAL) && !counts &&
         (ns || str_eq(t->unit, STR("nanoseconds")))) {
@@ -195,17 +198,22 @@ static bool says_no_type(const dw *w, const profile *p)
            p->attrs.n == (dw_profile_attr(w, p, ROLE_COMMENT) ? 1 : 0);
 }
 
+static void lose_period(dw *w, const profile *p)
+{
+    snprintf(w->where, sizeof w->where, "profiles[%zu]", (size_t)(p - w->m->profiles.v));
+    if (p->period || p->period_type.type || p->period_type.unit)
+        dw_note(w, LOSS_PERIOD, NULL, dict_str(&w->m->dict, p->period_type.type), "period");
+}
+
 static void put_group(cw *c, const profile *p, size_t n)
 {
+    for (size_t i = 0; i < n; i++) lose_period(&c->w, &p[i]);
     if (n == 1 && says_no_type(&c->w, p)) n = 0;
     for (size_t i = 0; i < n; i++) {
         bool pair = i + 1 < n && is_pair(&c->w, &p[i], &p[i + 1]);
         snprintf(c->w.where, sizeof c->w.where, "profiles[%zu]",
                  (size_t)(&p[i] - c->w.m->profiles.v));
         cw_types_of(c, &p[i], pair ? &p[i + 1] : NULL);
-        if (p[i].period || p[i].period_type.type || p[i].period_type.unit)
-            dw_note(&c->w, LOSS_PERIOD, NULL, dict_str(&c->w.m->dict, p[i].period_type.type),
-                    "period");
         i += pair;
     }
     cw_put_profile(c, p);
