@@ -145,8 +145,8 @@ static void check_format(const format *f, const model *m, bool seasoned)
     /* Profiles that turn out to be types of one have an order from then on, and the ledger says so;
      * seasoned, that may be what another attribute had meant. */
     bool ordered = says(&second, LOSS_SAMPLE_TYPE_ORDER);
-    bool same = digest_all(&d1) == digest_all(&d2) ||
-                (ordered && (seasoned || as_told(&d1, &d2, &second)));
+    bool same =
+        digest_all(&d1) == digest_all(&d2) || (ordered && (seasoned || as_told(&d1, &d2, &second)));
     if (!same) fail_here("%s: came back as something else", f->name);
     buf x3 = write_as(f, &d2, NULL);
     if (!str_eq(buf_view(&x2), buf_view(&x3))) fail_here("%s: not a fixed point", f->name);
@@ -169,7 +169,8 @@ static void test_random(void **state)
         model m = random_model(&r, &a, &o);
         calm(&m);
         if (seed_now % 2) season(&r, &m);
-        for (size_t k = 0; k < ARRAY_LEN(dialects); k++) check_format(dialects[k], &m, seed_now % 2);
+        for (size_t k = 0; k < ARRAY_LEN(dialects); k++)
+            check_format(dialects[k], &m, seed_now % 2);
         arena_free(&a);
     }
 }

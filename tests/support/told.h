@@ -23,6 +23,23 @@ static inline bool told_lost(const told *t, loss_concept c)
     return false;
 }
 
+/* Samples without a time got one. */
+static inline bool told_new_times(const told *t)
+{
+    for (size_t i = 0; i < t->l->n; i++)
+        if (t->l->v[i].concept == LOSS_SAMPLE_SHAPE && strstr(t->l->v[i].value, "take the time"))
+            return true;
+    return false;
+}
+
+/* Rounded is what the path names. */
+static inline bool told_rounded(const told *t, const char *what)
+{
+    for (size_t i = 0; i < t->l->n; i++)
+        if (t->l->v[i].concept == LOSS_ROUNDED && strstr(t->l->v[i].path, what)) return true;
+    return false;
+}
+
 static inline bool told_carrier(const told *t, str key)
 {
     for (size_t i = 0; i < t->l->n; i++)
@@ -93,7 +110,8 @@ static inline uint64_t told_samples(const told *t, const model *m, const profile
     uint64_t h = 5, sum = 0;
     bool shape = !told_lost(t, LOSS_SAMPLE_SHAPE) && !told_lost(t, LOSS_OBSERVATIONS);
     /* A guess of the unit is in the ledger as carried, and changes the times. */
-    bool times = !told_lost(t, LOSS_TIMESTAMP) && !told_carrier(t, STR("kiln.timestamp_unit"));
+    bool times = !told_lost(t, LOSS_TIMESTAMP) && !told_rounded(t, "timestamps") &&
+                 !told_new_times(t) && !told_carrier(t, STR("kiln.timestamp_unit"));
     if (told_lost(t, LOSS_VALUE) || told_lost(t, LOSS_VALUE_SATURATED)) return 0;
     for (size_t i = 0; i < p->n_samples; i++) {
         sample s = sample_at(m, p, i);
@@ -142,7 +160,9 @@ static inline uint64_t told_head(const told *t, const model *m, size_t i)
     uint64_t h = 7;
     bool had_id = told_all_have(t->base, false);
     if (had_id && !told_lost(t, LOSS_PROFILE_ID)) h = hash_bytes(p->profile_id, 16, h);
-    if (!told_lost(t, LOSS_TIME)) h = hash_mix(hash_mix(h, p->time_unix_nano), p->duration_nano);
+    /* A window may be made of the times that were rounded. */
+    if (!told_lost(t, LOSS_TIME) && !told_rounded(t, "timestamps"))
+        h = hash_mix(hash_mix(h, p->time_unix_nano), p->duration_nano);
     if (!told_lost(t, LOSS_PERIOD))
         h = hash_mix(digest_str(digest_str(h, dict_str(d, p->period_type.type)),
                                 dict_str(d, p->period_type.unit)),
@@ -239,8 +259,8 @@ static inline void told_explain(const told *t, const model *m, const model *back
     }
     for (size_t i = 0; i < t->l->n; i++) {
         const loss *l = &t->l->v[i];
-        fprintf(stderr, "# ledger: %s %s %s %s\n", loss_stage_name(l->stage),
-                loss_name(l->concept), l->path, l->carried_as ? l->carried_as : "lost");
+        fprintf(stderr, "# ledger: %s %s %s %s\n", loss_stage_name(l->stage), loss_name(l->concept),
+                l->path, l->carried_as ? l->carried_as : "lost");
     }
 }
 
