@@ -259,10 +259,8 @@ static void test_pprof(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dialects),
-        cmocka_unit_test(test_otlp),
-        cmocka_unit_test(test_older_layouts),
-        cmocka_unit_test(test_otep239),
+        cmocka_unit_test(test_dialects),      cmocka_unit_test(test_otlp),
+        cmocka_unit_test(test_older_layouts), cmocka_unit_test(test_otep239),
         cmocka_unit_test(test_pprof),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

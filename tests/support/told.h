@@ -104,11 +104,17 @@ static inline uint64_t told_identity(const told *t, const model *m, const sample
     return hash_mix(h, f.n);
 }
 
+/* Samples are the same one by one.  Without the order of events, those without length may nest otherwise. */
+static inline bool told_shapes(const told *t)
+{
+    return !told_lost(t, LOSS_SAMPLE_SHAPE) && !told_lost(t, LOSS_OBSERVATIONS) &&
+           !told_lost(t, LOSS_EVENT_ORDER);
+}
+
 /* Samples in their order and shape; where the shape changed, the sum of each identity and of each time. */
 static inline uint64_t told_samples(const told *t, const model *m, const profile *p)
 {
     uint64_t h = 5, sum = 0;
-    bool shape = !told_lost(t, LOSS_SAMPLE_SHAPE) && !told_lost(t, LOSS_OBSERVATIONS);
     /* A guess of the unit is in the ledger as carried, and changes the times. */
     bool times = !told_lost(t, LOSS_TIMESTAMP) && !told_rounded(t, "timestamps") &&
                  !told_new_times(t) && !told_carrier(t, STR("kiln.timestamp_unit"));
@@ -124,16 +130,16 @@ static inline uint64_t told_samples(const told *t, const model *m, const profile
             sum += hash_mix(id, times && k < s.n_times ? s.times[k] : 0) *
                    (k < s.n_values ? (uint64_t)s.values[k] : 1);
     }
-    return shape ? hash_mix(h, p->n_samples) : sum;
+    return told_shapes(t) ? hash_mix(h, p->n_samples) : sum;
 }
 
 /* Every profile has an id, or a name for its payload. */
-static inline bool told_all_have(const model *m, bool format)
+static inline bool told_all_have(const model *m, bool payloads)
 {
     for (size_t i = 0; i < m->profiles.n; i++) {
         const profile *p = &m->profiles.v[i];
-        if (format ? p->original_payload.n && !p->original_payload_format.n
-                   : id_is_zero(p->profile_id, 16))
+        if (payloads ? p->original_payload.n && !p->original_payload_format.n
+                     : id_is_zero(p->profile_id, 16))
             return false;
     }
     return true;
@@ -177,11 +183,6 @@ static inline uint64_t told_head(const told *t, const model *m, size_t i)
 static inline uint64_t told_profile(const told *t, const model *m, size_t i)
 {
     return hash_mix(told_head(t, m, i), told_samples(t, m, &m->profiles.v[i]));
-}
-
-static inline bool told_shapes(const told *t)
-{
-    return !told_lost(t, LOSS_SAMPLE_SHAPE) && !told_lost(t, LOSS_OBSERVATIONS);
 }
 
 static inline uint64_t told_keyvalues(const told *t, const keyvalues *kv, uint64_t h)
