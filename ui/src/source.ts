@@ -18,9 +18,7 @@ async function open(b: Uint8Array<ArrayBuffer>, name: string): Promise<Dataset> 
     let bytes = b;
     for (let layers = 0; isGzip(bytes) && layers < 4; layers++) bytes = await gunzip(bytes);
     if (isZstd(bytes)) throw new Error('zstd is nothing a browser unpacks: `kiln convert` writes .otlp or .otlp.gz');
-    const set = decode(bytes, name);
-    if (!set.profiles.length) throw new Error('there is no profile in it');
-    return set;
+    return decode(bytes, name);
 }
 
 /** The elements of a report, in this page or in another one's text. */

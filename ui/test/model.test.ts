@@ -155,6 +155,8 @@ test('numbers for people', () => {
     assert.equal(withUnit(2e6, 'nanoseconds'), '2 ms');
     assert.equal(withUnit(1536, 'bytes'), '1.5 KiB');
     assert.equal(withUnit(3, 'widgets'), '3 widgets');
+    assert.equal(withUnit(0, 'nanoseconds'), '0');
+    assert.equal(withUnit(-2e6, 'nanoseconds'), '−2 ms');
     assert.equal(percent(1, 3), '33.3%');
     assert.equal(percent(0, 3), '0%');
     assert.equal(percent(1, 0), '–');

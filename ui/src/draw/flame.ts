@@ -24,28 +24,29 @@ export interface Scene {
     width: number;
     height: number; // of the canvas, CSS pixels
     hover: number; // node or -1
+    top: number; // levels left out at the root: 1 hides the root itself
 }
 
 const row = (t: Tree, depth: number): Row => ({ x: t.x, w: t.w, from: t.levelOff[depth], to: t.levelOff[depth + 1] });
 
-export const contentHeight = (t: Tree): number => depthOf(t) * ROW + 1;
+export const contentHeight = (t: Tree, top = 0): number => (depthOf(t) - top) * ROW + 1;
 
 /** The top of a level in the canvas. */
 export function levelTop(s: Scene, depth: number): number {
-    const all = contentHeight(s.tree);
-    return (s.up ? all - (depth + 1) * ROW : depth * ROW) - s.scroll;
+    const all = contentHeight(s.tree, s.top), d = depth - s.top;
+    return (s.up ? all - (d + 1) * ROW : d * ROW) - s.scroll;
 }
 
 function levels(s: Scene): [number, number] {
-    const n = depthOf(s.tree), all = contentHeight(s.tree);
-    const a = s.up ? (all - s.scroll - s.height) / ROW - 1 : s.scroll / ROW - 1;
-    return [Math.max(0, Math.floor(a)), Math.min(n, Math.ceil(a + s.height / ROW + 2))];
+    const n = depthOf(s.tree), all = contentHeight(s.tree, s.top);
+    const a = s.top + (s.up ? (all - s.scroll - s.height) / ROW - 1 : s.scroll / ROW - 1);
+    return [Math.max(s.top, Math.floor(a)), Math.min(n, Math.ceil(a + s.height / ROW + 2))];
 }
 
 export function nodeAt(s: Scene, px: number, py: number): number {
-    const y = py + s.scroll, all = contentHeight(s.tree);
-    const depth = Math.floor((s.up ? all - 1 - y : y) / ROW);
-    if (depth < 0 || depth >= depthOf(s.tree)) return -1;
+    const y = py + s.scroll, all = contentHeight(s.tree, s.top);
+    const depth = s.top + Math.floor((s.up ? all - 1 - y : y) / ROW);
+    if (depth < s.top || depth >= depthOf(s.tree)) return -1;
     return boxAt(row(s.tree, depth), s.x0 + px / s.width * (s.x1 - s.x0));
 }
 

@@ -13,14 +13,20 @@ const three = (v: number): string => {
     return a >= 100 ? v.toFixed(0) : a >= 10 ? v.toFixed(1).replace(/\.0$/, '') : v.toFixed(2).replace(/\.?0+$/, '');
 };
 
+/** 125 s as "2 min 5 s". */
+function both(n: number, per: number, large: string, small: string): string {
+    const rest = Math.abs(n % per);
+    return `${Math.trunc(n / per)} ${large}${rest ? ` ${rest} ${small}` : ''}`;
+}
+
 export function duration(ns: number): string {
     const a = Math.abs(ns);
     if (a < 1e3) return `${three(ns)} ns`;
     if (a < 1e6) return `${three(ns / 1e3)} µs`;
     if (a < 1e9) return `${three(ns / 1e6)} ms`;
     if (a < 120e9) return `${three(ns / 1e9)} s`;
-    if (a < 7200e9) return `${Math.floor(ns / 60e9)} min ${Math.round(ns / 1e9 % 60)} s`;
-    return `${Math.floor(ns / 3600e9)} h ${Math.round(ns / 60e9 % 60)} min`;
+    if (a < 7200e9) return both(Math.round(ns / 1e9), 60, 'min', 's');
+    return both(Math.round(ns / 60e9), 60, 'h', 'min');
 }
 
 export function bytes(n: number): string {
@@ -39,6 +45,8 @@ const COUNTS = new Set(['', '1', 'count', 'none', '{count}']);
 
 /** A value with its unit: times and bytes are scaled, counts grouped. */
 export function withUnit(v: number, unit: string): string {
+    if (v < 0) return `−${withUnit(-v, unit)}`;
+    if (v === 0) return '0';
     const t = scaleOf(TIME, unit);
     if (t) return duration(v * t);
     const b = scaleOf(BYTES, unit);

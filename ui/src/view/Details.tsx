@@ -1,12 +1,13 @@
 // What is known of the selected frame.
-import { useMemo } from 'preact/hooks';
-import { detailsOf } from '../model/details';
+import { useEffect, useState } from 'preact/hooks';
+import { Details as Found, detailsOf } from '../model/details';
 import { Session } from '../model/session';
 import { Table } from '../model/table';
 import { Tree } from '../model/tree';
 import { percent, signedPercent, withUnit } from '../model/units';
 import { Profile } from '../otlp/types';
 import { Filter } from '../model/filter';
+import { View } from '../state';
 import { placeOf } from './NodeTip';
 
 export interface DetailsProps {
@@ -17,6 +18,7 @@ export interface DetailsProps {
     table: Table;
     whole: number;
     selected: number;
+    view: View;
     onSelect(frame: number): void;
     onSandwich(): void;
     onSearch(text: string): void;
@@ -37,9 +39,17 @@ function Neighbours(p: { title: string; list: { frame: number; value: number }[]
     );
 }
 
+const nothing: Found = { callers: [], callees: [], lines: [], buildId: '' };
+
 export function Details(p: DetailsProps) {
     const f = p.selected, { frames } = p.session, unit = p.profile.unit;
-    const d = useMemo(() => detailsOf(p.session, p.profile, p.filter, p.tree, f), [p.session, p.profile, p.filter, p.tree, f]);
+    // The neighbours of a frame take a walk over the tree: after the picture has answered.
+    const [d, setFound] = useState<Found>(nothing);
+    useEffect(() => {
+        setFound(nothing);
+        const timer = setTimeout(() => setFound(detailsOf(p.session, p.profile, p.filter, p.tree, f)), 30);
+        return () => clearTimeout(timer);
+    }, [p.session, p.profile, p.filter, p.tree, f]);
     const self = p.table.self[f] ?? 0, total = p.table.total[f] ?? 0, place = placeOf(frames, f);
     const fact = (name: string, value: string) => value ? <><dt>{name}</dt><dd>{value}</dd></> : null;
     const before = (now: number, was: number | undefined) => was === undefined ? null
@@ -63,13 +73,13 @@ export function Details(p: DetailsProps) {
                 {fact('Build id', d.buildId)}
             </dl>
             <p class="actions">
-                <button onClick={p.onSandwich}>Callers and callees</button>
+                {p.view !== 'sandwich' && <button onClick={p.onSandwich}>Callers and callees</button>}
                 <button onClick={() => p.onSearch(frames.name[f])}>Highlight</button>
             </p>
             {d.lines.length > 0 && <section>
                 <h3>Lines</h3>
                 <table class="lines"><tbody>{d.lines.map((l) => (
-                    <tr key={l.line}><td>{frames.file[f]?.replace(/^.*[\\/]/, '') || 'line '}:{l.line}</td>
+                    <tr key={l.line}><td>{frames.file[f] ? `${frames.file[f].replace(/^.*[\\/]/, '')}:${l.line}` : `line ${l.line}`}</td>
                         <td class="number">{withUnit(l.self, unit)}</td><td class="number">{withUnit(l.total, unit)}</td></tr>))}</tbody>
                 <thead><tr><th /><th class="number">self</th><th class="number">total</th></tr></thead></table>
             </section>}

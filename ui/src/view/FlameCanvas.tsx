@@ -21,7 +21,9 @@ export interface FlameProps {
     label: string;
     onSelect(frame: number, node: number): void;
     onZoom(node: number): void;
+    onOpen?(frame: number): void; // a double click
     height?: number; // at most; default: what there is
+    skipRoot?: boolean;
 }
 
 const ANIMATION_MS = 140;
@@ -33,7 +35,7 @@ export function FlameCanvas(p: FlameProps) {
     const [node, setNode] = useState(-1);
     const view = useRef({ x0: 0, x1: 1, tree: null as Tree | null, timer: 0 });
     const color = useMemo(() => p.palette.byNode(p.tree, p.frames, p.color), [p.palette, p.tree, p.frames, p.color]);
-    const all = contentHeight(p.tree), height = Math.min(size.height || 0, all);
+    const top = p.skipRoot ? 1 : 0, all = contentHeight(p.tree, top), height = Math.min(size.height || 0, all);
 
     const target = (): [number, number] => {
         const x = p.tree.x[p.zoom], w = p.tree.w[p.zoom] || 1;
@@ -42,7 +44,7 @@ export function FlameCanvas(p: FlameProps) {
     const scene = (): Scene => ({
         tree: p.tree, frames: p.frames, palette: p.palette, color, up: p.up, match: p.match, selected: p.selected, node,
         zoom: p.zoom, x0: view.current.x0, x1: view.current.x1, scroll: box.current?.scrollTop ?? 0,
-        width: size.width, height, hover: hover?.node ?? -1,
+        width: size.width, height, hover: hover?.node ?? -1, top,
     });
     const latest = useRef(scene);
     latest.current = scene;
@@ -119,6 +121,7 @@ export function FlameCanvas(p: FlameProps) {
                 <canvas ref={canvas} style={{ cursor: hover && hover.node >= 0 ? 'pointer' : 'default' }}
                     onMouseMove={(e) => setHover({ node: at(e), x: e.clientX, y: e.clientY })}
                     onMouseLeave={() => setHover(null)}
+                    onDblClick={(e) => at(e) >= 0 && p.onOpen?.(p.tree.frame[at(e)])}
                     onClick={(e) => {
                         const i = at(e);
                         if (i < 0) return;

@@ -1,6 +1,5 @@
 // Functions with self and total, sortable; only the visible rows are in the page.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { Palette } from '../draw/palette';
 import { Frames } from '../model/frames';
 import { Table } from '../model/table';
 import { percent, signedPercent, withUnit } from '../model/units';
@@ -33,7 +32,6 @@ function columns(t: Table, frames: Frames): Column[] {
 export interface TableProps {
     table: Table;
     frames: Frames;
-    palette: Palette;
     color: (frame: number) => string;
     unit: string;
     whole: number;
@@ -87,8 +85,8 @@ export function TableView(p: TableProps) {
             <td class="number" title={String(v)}>
                 <span class="bar" style={{ width: `${most[c.id] ? Math.abs(v) / most[c.id] * 100 : 0}%` }}
                     data-sign={change ? v > 0 ? 'up' : v < 0 ? 'down' : '' : ''} />
-                <span class="value">{change && v > 0 ? '+' : ''}{withUnit(v, p.unit)}</span>
-                <span class="share">{change && c.id === 'change' && !p.table.baseSelf![f] ? p.table.self[f] ? 'new' : '' : share}</span>
+                <span class={v ? 'value' : 'value dim'}>{change && v > 0 ? '+' : ''}{withUnit(v, p.unit)}</span>
+                <span class="share">{change && c.id === 'change' && !p.table.baseSelf![f] ? p.table.self[f] ? 'new' : '' : v ? share : ''}</span>
             </td>
         );
     };

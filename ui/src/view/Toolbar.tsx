@@ -9,13 +9,17 @@ export interface ToolbarProps {
     session: Session;
     state: State;
     view: View;
+    colors: ColorBy[];
+    color: ColorBy;
     patch(p: Patch): void;
 }
 
-export function Toolbar({ session: s, state, view, patch }: ToolbarProps) {
+const COLORS: Record<ColorBy, string> = { package: 'by package', library: 'by library', kind: 'by kind of frame', function: 'by function', diff: 'by change' };
+
+export function Toolbar({ session: s, state, view, colors, color, patch }: ToolbarProps) {
     const several = s.profiles.length > 1, { filter } = state;
-    const byLibrary = s.frames.library.some(Boolean), byKind = s.frames.kind.some(Boolean);
     const drawn = view === 'flame' || view === 'sandwich';
+    if (!several && !s.base && (view === 'heat' || view === 'labels') && !filter.time && !filter.labels.length) return null;
     return (
         <div class="bar-tools">
             {several && <label>Type <select value={state.profile} data-do="profile" onChange={(e) => patch({ profile: Number(e.currentTarget.value), zoom: [] })}>
@@ -25,12 +29,8 @@ export function Toolbar({ session: s, state, view, patch }: ToolbarProps) {
             {s.base && <label>Compare <select value={state.compare} data-do="compare" onChange={(e) => patch({ compare: e.currentTarget.value as Compare })}>
                 <option value="share">by share of the total</option><option value="absolute">as measured</option><option value="off">not at all</option>
             </select></label>}
-            {view !== 'heat' && view !== 'labels' && <label>Colour <select value={state.color} data-do="color" onChange={(e) => patch({ color: e.currentTarget.value as ColorBy })}>
-                <option value="package">by package</option>
-                {byLibrary && <option value="library">by library</option>}
-                {byKind && <option value="kind">by kind of frame</option>}
-                <option value="function">by function</option>
-                {s.base && <option value="diff">by change</option>}
+            {view !== 'heat' && view !== 'labels' && <label>Colour <select value={color} data-do="color" onChange={(e) => patch({ color: e.currentTarget.value as ColorBy })}>
+                {colors.map((c) => <option key={c} value={c}>{COLORS[c]}</option>)}
             </select></label>}
             {drawn && <label>Order <select value={state.order} data-do="order" onChange={(e) => patch({ order: e.currentTarget.value as 'name' | 'value' })}>
                 <option value="name">by name</option><option value="value">largest first</option></select></label>}

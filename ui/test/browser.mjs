@@ -1,0 +1,431 @@
+// test/browser.mjs [corpus] - reports in a real Chromium. Prints TAP; says why it skips.
+// Without an argument: what a person does with a report. With `corpus`: the report of every file of the corpus opens without
+// a console error, shows the total that `kiln info` says, and gives the profile back.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { haveNodeModules, ui } from '../packages.mjs';
+
+const src = process.env.KILN_SRC ?? join(ui, '..');
+const kiln = process.env.KILN ?? join(src, 'build', 'kiln');
+const corpus = process.env.KILN_CORPUS ?? join(src, '..', 'shared', 'corpus');
+const chromiumPath = process.env.KILN_CHROMIUM ?? '/usr/bin/chromium';
+
+function skip(why) {
+    console.log(`1..0 # skip ${why.replaceAll('\n', ' ')}`);
+    process.exit(0);
+}
+if (!existsSync(chromiumPath)) skip(`no ${chromiumPath} (KILN_CHROMIUM says where it is)`);
+const problem = haveNodeModules();
+if (problem) skip(problem);
+const { chromium } = await import('playwright-core');
+
+const dir = mkdtempSync(join(tmpdir(), 'kiln-report-'));
+const run = (...args) => execFileSync(kiln, args, { maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'pipe'] });
+const example = join(src, 'examples', 'checkout.otlp');
+
+let n = 0, failed = 0;
+function report(name, why) {
+    n++;
+    failed += why ? 1 : 0;
+    console.log(`${why ? 'not ok' : 'ok'} ${n} - ${name}`);
+    if (why) console.log(`# ${String(why).replaceAll('\n', '\n# ')}`);
+}
+const must = (ok, what) => {
+    if (!ok) throw new Error(what);
+};
+const same = (got, want, what) => must(got === want, `${what}: ${got}, expected ${want}`);
+
+const browser = await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] });
+let complaints = [];
+async function newPage(options = {}) {
+    const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, reducedMotion: 'reduce', ...options });
+    page.on('console', (m) => (m.type() === 'error' || m.type() === 'warning') && complaints.push(m.text()));
+    page.on('pageerror', (e) => complaints.push(e.message));
+    page.on('request', (r) => !/^(file|data|about|blob):/.test(r.url()) && complaints.push(`asked for ${r.url()}`));
+    return page;
+}
+async function open(page, file, hash = '') {
+    await page.goto('about:blank');
+    await page.goto(`file://${file}${hash && '#' + hash}`);
+    await page.waitForSelector('.total, [role=alert], [data-empty]', { timeout: 20000 });
+}
+async function check(name, f) {
+    complaints = [];
+    try {
+        await f();
+        must(!complaints.length, `the console says: ${complaints.join(' | ')}`);
+        report(name);
+    } catch (e) {
+        report(name, e.message);
+    }
+}
+
+// ---- every file of the corpus ----
+
+function corpusFiles() {
+    const out = [];
+    let section = '';
+    for (const line of readFileSync(join(corpus, 'MANIFEST.md'), 'utf8').split('\n')) {
+        section = /^## (\S+) \(\d+ files/.exec(line)?.[1] ?? section;
+        if (section && line.startsWith(`| ${section}/`)) out.push(line.slice(2).split(' | ')[0]);
+    }
+    return out;
+}
+
+/** As in canonical OTLP: the same profile has the same bytes. */
+function canonical(file, out) {
+    run('convert', '--quiet', '--canonical', file, out);
+    return readFileSync(out);
+}
+
+async function corpusFile(page, name) {
+    const file = join(corpus, name), html = join(dir, 'x.html');
+    const info = JSON.parse(run('info', '--json', file)).files[0];
+    run('flame', file, '-o', html);
+    await open(page, html);
+    if (!info.profiles.length) {
+        must(await page.$('[data-empty]'), 'an empty file does not say so');
+    } else {
+        const total = (i) => String(BigInt(JSON.parse(String(info.profiles[i].total))));
+        same(await page.getAttribute('.total', 'data-total'), total(0), 'total');
+        const all = await page.$$eval('[data-do=profile] option', (o) => o.map((e) => e.dataset.total));
+        if (all.length) same(all.join(), info.profiles.map((_, i) => total(i)).join(), 'totals of all profiles');
+        must((await page.innerText('.total b')).trim(), 'the total is not shown');
+        const tabs = await page.$$eval('[data-tab]', (t) => t.map((e) => e.dataset.tab));
+        same(tabs.includes('heat'), info.profiles[0].timestamps > 0, 'time views');
+        for (const t of tabs.slice(1)) await page.click(`[data-tab=${t}]`);
+    }
+    must(canonical(html, join(dir, 'a.otlp')).equals(canonical(file, join(dir, 'b.otlp'))), 'what comes back is not what went in');
+}
+
+async function everyCorpusFile() {
+    if (!existsSync(join(corpus, 'MANIFEST.md'))) skip(`no corpus at ${corpus}: set KILN_CORPUS`);
+    const page = await newPage();
+    for (const name of corpusFiles()) {
+        if (!existsSync(join(corpus, name)) || spawnSync(kiln, ['info', '--json', join(corpus, name)]).status !== 0) continue;
+        await check(name, () => corpusFile(page, name));
+    }
+}
+
+// ---- what a person does ----
+
+const shown = (page) => page.evaluate(() => ({ view: document.querySelector('.view').dataset.view, hash: decodeURIComponent(location.hash) }));
+const canvasBox = async (page) => (await page.$('.view canvas')).boundingBox();
+
+/** The middle of the box of the flame graph that lies `up` rows above the root. */
+async function clickRow(page, up, at = 0.5) {
+    const b = await canvasBox(page), c = await (await page.$('.flame')).boundingBox();
+    await page.mouse.click(b.x + b.width * at, Math.min(b.y + b.height, c.y + c.height) - 10 - up * 19);
+}
+
+async function drop(page, file, name) {
+    const data = readFileSync(file).toString('base64');
+    const transfer = await page.evaluateHandle(([d, f]) => {
+        const t = new DataTransfer();
+        t.items.add(new File([Uint8Array.from(atob(d), (c) => c.charCodeAt(0))], f));
+        return t;
+    }, [data, name]);
+    await page.dispatchEvent('body', 'dragover', { dataTransfer: transfer });
+    await page.dispatchEvent('body', 'drop', { dataTransfer: transfer });
+}
+
+async function person() {
+    const html = join(dir, 'app.html'), diff = join(dir, 'diff.html'), alone = join(dir, 'alone.html'), other = join(dir, 'other.otlp');
+    run('flame', example, '-o', html);
+    run('convert', '--quiet', example, join(dir, 'convert.html'));
+    run('convert', '--quiet', join(src, 'tests/vectors/v1_10/basic.bin'), other);
+    run('flame', example, '--diff', example, '-o', diff);
+    writeFileSync(join(dir, 'few.folded'), 'main;read 3\nmain;<img src=x onerror=alert(1)> 4\n');
+    run('flame', join(dir, 'few.folded'), '-o', alone);
+    const page = await newPage();
+
+    await check('flame and convert write the same file', async () => must(readFileSync(html).equals(readFileSync(join(dir, 'convert.html'))), 'they differ'));
+    await check('load: total, tabs, who and when', async () => {
+        await open(page, html);
+        const total = JSON.parse(run('info', '--json', example)).files[0].profiles[0].total;
+        same(await page.getAttribute('.total', 'data-total'), String(total), 'total');
+        same((await page.$$eval('[data-tab]', (t) => t.map((e) => e.dataset.tab))).join(), 'flame,table,sandwich,chart,heat,labels', 'tabs');
+        must((await page.innerText('.title')).includes('checkout'), 'the service is not named');
+    });
+    await check('search: share of the total, dimmed boxes, in the address', async () => {
+        await page.keyboard.press('/');
+        await page.keyboard.type('scoring');
+        const share = await page.innerText('.search output');
+        must(/^\d+(\.\d+)?%$/.test(share) && share !== '0%', `the share is ${share}`);
+        must((await shown(page)).hash.includes('q=scoring'), 'not in the address');
+        await page.keyboard.press('Escape');
+        must(!(await page.$('.search output')), 'Esc does not end the search');
+    });
+    await check('zoom: click, breadcrumbs, Esc', async () => {
+        await clickRow(page, 3);
+        await page.waitForSelector('.crumbs');
+        must((await shown(page)).hash.includes('zoom='), 'not in the address');
+        must(await page.$('.details'), 'no details of what was clicked');
+        await page.click('.crumbs button');
+        must(!(await page.$('.crumbs')), 'the first crumb is not the whole');
+        await page.keyboard.press('Escape');
+        must(!(await page.$('.details')), 'Esc does not end the selection');
+    });
+    await check('tooltip says name and numbers', async () => {
+        const b = await canvasBox(page);
+        await page.mouse.move(b.x + b.width / 2, b.y + b.height - 30);
+        const text = await page.innerText('.tip');
+        must(/total/.test(text) && /%/.test(text), text);
+        await page.mouse.move(5, 5);
+    });
+    await check('views: each by click and by key', async () => {
+        for (const [i, v] of ['flame', 'table', 'sandwich', 'chart', 'heat', 'labels'].entries()) {
+            await page.click(`[data-tab=${v}]`);
+            same((await shown(page)).view, v, 'view');
+            await page.keyboard.press('1');
+            await page.keyboard.press(String(i + 1));
+            same((await shown(page)).view, v, 'view by key');
+        }
+    });
+    await check('one selection in all views', async () => {
+        await page.click('[data-tab=table]');
+        await page.click('.row >> nth=1');
+        const name = await page.innerText('.details h2');
+        await page.click('[data-tab=sandwich]');
+        same(await page.innerText('.sandwich .middle b'), name, 'sandwich');
+        await page.click('[data-tab=flame]');
+        same(await page.innerText('.details h2'), name, 'details');
+        await page.keyboard.press('Escape');
+    });
+    await check('table: sorts both ways, arrows move', async () => {
+        await page.click('[data-tab=table]');
+        const first = () => page.innerText('.row >> nth=0 >> .name');
+        const down = await first();
+        await page.click('th >> nth=0 >> button');
+        must(await first() !== down, 'the order did not change');
+        await page.click('th >> nth=2 >> button');
+        same(await page.getAttribute('th >> nth=2', 'aria-sort'), 'descending', 'sorted by name');
+        await page.focus('.table');
+        await page.keyboard.press('ArrowDown');
+        await page.keyboard.press('ArrowDown');
+        must(await page.$('.row.selected'), 'nothing is selected');
+        await page.keyboard.press('Escape');
+    });
+    await check('keyboard in the flame graph: arrows, Enter, Backspace', async () => {
+        await page.keyboard.press('1');
+        await page.focus('.flame');
+        for (const k of ['ArrowUp', 'ArrowUp', 'Enter']) await page.keyboard.press(k);
+        await page.waitForSelector('.crumbs');
+        await page.keyboard.press('Backspace');
+        await page.keyboard.press('Backspace');
+        must(!(await page.$('.crumbs')), 'Backspace does not zoom out');
+        await page.keyboard.press('i');
+        must((await shown(page)).hash.includes('icicle=1'), 'i is no icicle');
+        await page.keyboard.press('i');
+        await page.keyboard.press('Escape');
+        await page.keyboard.press('?');
+        must(await page.isVisible('.help'), 'no help');
+        await page.keyboard.press('Escape');
+        must(!(await page.$('.help')), 'Esc does not close the help');
+    });
+    await check('labels: a click filters, the chip takes it back', async () => {
+        await page.click('[data-tab=labels]');
+        await page.click('[data-label] >> nth=0');
+        must(/of all/.test(await page.innerText('.total')), 'the total does not follow');
+        await page.click('.chips button');
+        must(!/of all/.test(await page.innerText('.total')), 'the chip does not take it back');
+    });
+    await check('heat map: a drag chooses time, the flame graph follows', async () => {
+        await page.click('[data-tab=heat]');
+        const b = await canvasBox(page);
+        await page.mouse.move(b.x + 120, b.y + 100);
+        await page.mouse.down();
+        await page.mouse.move(b.x + 300, b.y + 60, { steps: 4 });
+        await page.mouse.up();
+        must(/of all/.test(await page.innerText('.total')), 'nothing was chosen');
+        await page.click('[data-tab=flame]');
+        await page.keyboard.press('Escape');
+        must(!/of all/.test(await page.innerText('.total')), 'Esc does not take the filter back');
+    });
+    await check('flame chart: zoom by key, window in the address', async () => {
+        await page.click('[data-tab=chart]');
+        await page.focus('.chart');
+        await page.keyboard.press('+');
+        must((await shown(page)).hash.includes('window='), 'not in the address');
+        await page.keyboard.press('Escape');
+    });
+    await check('another sample type', async () => {
+        await page.click('[data-tab=heat]');
+        await page.selectOption('[data-do=profile]', '1');
+        const total = JSON.parse(run('info', '--json', example)).files[0].profiles[1].total;
+        same(await page.getAttribute('.total', 'data-total'), String(total), 'total');
+        same((await shown(page)).view, 'flame', 'a type without timestamps has no heat map');
+        must(!(await page.$('[data-tab=heat]')), 'the tab is still there');
+    });
+    await check('a link opens what was seen', async () => {
+        await open(page, html, 'view=table&q=runtime&icicle=1');
+        same((await shown(page)).view, 'table', 'view');
+        same(await page.inputValue('.search input'), 'runtime', 'search');
+    });
+    await check('dark and light: as the system, and by the button', async () => {
+        const dark = await newPage({ colorScheme: 'dark' });
+        await open(dark, html);
+        same(await dark.evaluate(() => document.documentElement.dataset.theme), 'dark', 'theme');
+        await dark.click('[data-do=theme]');
+        same(await dark.evaluate(() => document.documentElement.dataset.theme), 'light', 'theme');
+        await dark.close();
+    });
+    await check('resize: the picture follows', async () => {
+        await open(page, html);
+        await page.setViewportSize({ width: 390, height: 800 });
+        await page.waitForFunction(() => document.querySelector('.view canvas').clientWidth <= 390);
+        must(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page is wider than the screen');
+        await page.setViewportSize({ width: 1400, height: 900 });
+        await page.waitForFunction(() => document.querySelector('.view canvas').clientWidth > 1000);
+    });
+    await check('print: light, without controls', async () => {
+        await page.emulateMedia({ media: 'print' });
+        same(await page.evaluate(() => document.documentElement.dataset.theme), 'light', 'theme');
+        must(!(await page.isVisible('.tabs')), 'tabs are printed');
+        await page.emulateMedia({ media: 'screen' });
+    });
+    await check('diff: a profile with itself has not changed', async () => {
+        await open(page, diff);
+        must(await page.$('[data-do=compare]'), 'no comparison');
+        await page.click('[data-tab=table]');
+        const changes = await page.$$eval('.row td:nth-child(3) .value', (v) => v.map((e) => e.textContent));
+        must(changes.length > 5 && changes.every((c) => c === '0'), `changes: ${changes.join(' ')}`);
+        await page.keyboard.press('d');
+        same(await page.$$eval('th', (t) => t.length), 3, 'columns without a comparison');
+    });
+    await check('drop: a file is compared with, or opened', async () => {
+        await open(page, html);
+        await drop(page, other, 'other.otlp');
+        await page.click('[data-do=compare-with]');
+        await page.waitForSelector('[data-do=compare]');
+        await drop(page, other, 'other.otlp');
+        await page.click('[data-do=open]');
+        await page.waitForFunction(() => document.querySelector('h1').textContent === 'other.otlp');
+        await drop(page, diff, 'diff.html');
+        await page.waitForSelector('[data-do=compare]');
+        await drop(page, join(src, 'README.md'), 'README.md');
+        must(/cannot be shown/.test(await page.innerText('[role=alert]')), 'a file that is no profile is not refused');
+    });
+    await check('names are text, whatever they hold; no labels and no time, no such views', async () => {
+        await open(page, alone);
+        await page.click('[data-tab=table]');
+        must((await page.innerText('.table')).includes('<img src=x'), 'the name is not shown');
+        same(await page.$$eval('img', (i) => i.length), 0, 'images');
+        same((await page.$$eval('[data-tab]', (t) => t.map((e) => e.dataset.tab))).join(), 'flame,table,sandwich', 'tabs');
+    });
+    await check('a million boxes: zoom and search (reported, not asserted)', () => million(page));
+}
+
+// ---- size ----
+
+function varint(out, v) {
+    while (v > 127) out.push(v & 127 | 128), v = Math.floor(v / 128);
+    out.push(v);
+}
+const field = (out, number, bytes) => {
+    varint(out, number << 3 | 2);
+    varint(out, bytes.length);
+    for (const b of bytes) out.push(b);
+};
+const scalar = (number, v) => {
+    const out = [];
+    varint(out, number << 3);
+    varint(out, v);
+    return out;
+};
+
+/** A profile whose flame tree has a little more than a million nodes: 125 000 stacks that each leave the one before them. */
+function millionNodes() {
+    const FUNCTIONS = 20000, STACKS = 125000, text = new TextEncoder();
+    let seed = 12345;
+    const random = (k) => (seed = Math.imul(seed, 1103515245) + 12345 >>> 0) % k;
+    const dict = [], profile = [], path = [];
+    field(dict, 1, []);
+    field(dict, 2, []);
+    field(dict, 3, []);
+    field(dict, 4, []);
+    for (let i = 1; i <= FUNCTIONS; i++) {
+        field(dict, 2, [...scalar(2, 4096 + i * 16), ...(() => { const o = []; field(o, 3, [...scalar(1, i), ...scalar(2, i % 900 + 1)]); return o; })()]);
+        field(dict, 3, scalar(1, i));
+    }
+    field(dict, 5, []);
+    for (let i = 1; i <= FUNCTIONS; i++) field(dict, 5, text.encode(`example.com/app/pkg${i % 97}.function${i}`));
+    field(dict, 5, text.encode('cpu'));
+    field(dict, 5, text.encode('nanoseconds'));
+    field(dict, 6, []);
+    field(dict, 7, []);
+    field(profile, 1, [...scalar(1, FUNCTIONS + 1), ...scalar(2, FUNCTIONS + 2)]);
+    for (let s = 1; s <= STACKS; s++) {
+        const keep = Math.min(path.length, 4 + random(28));
+        path.length = keep;
+        while (path.length < keep + 8 || path.length < 12) path.push(1 + random(FUNCTIONS));
+        const list = [];
+        for (let k = path.length - 1; k >= 0; k--) varint(list, path[k]);
+        const stack = [];
+        field(stack, 1, list);
+        field(dict, 7, stack);
+        const values = [];
+        varint(values, 10000000 * (1 + random(4)));
+        const sample = scalar(1, s);
+        field(sample, 4, values);
+        field(profile, 2, sample);
+    }
+    const parts = [];
+    let inner = profile;
+    for (const number of [2, 2, 1]) {
+        const out = [];
+        varint(out, number << 3 | 2);
+        varint(out, inner.length);
+        inner = Buffer.concat([Buffer.from(out), Buffer.from(inner)]);
+    }
+    parts.push(inner);
+    const head = [];
+    varint(head, 2 << 3 | 2);
+    varint(head, dict.length);
+    parts.push(Buffer.from(head), Buffer.from(dict));
+    return Buffer.concat(parts);
+}
+
+async function million(page) {
+    const otlp = join(dir, 'million.otlp'), html = join(dir, 'million.html');
+    writeFileSync(otlp, millionNodes());
+    run('flame', otlp, '-o', html);
+    await open(page, html);
+    const last = (name) => page.evaluate((k) => performance.getEntriesByName(`kiln:${k}`).at(-1)?.duration ?? 0, name);
+    const clear = () => page.evaluate(() => performance.clearMeasures());
+    /** From the event to the end of the frame that answers it. */
+    const answer = (f) => page.evaluate(async (code) => {
+        const start = performance.now();
+        new Function(code)();
+        await new Promise((r) => requestAnimationFrame(() => { const c = new MessageChannel(); c.port1.onmessage = r; c.port2.postMessage(0); }));
+        return performance.now() - start;
+    }, f);
+    const say = [`load ${(await last('load')).toFixed(0)} ms`, `tree ${(await last('tree')).toFixed(0)} ms`, `first draw ${(await last('draw')).toFixed(1)} ms`];
+    const b = await canvasBox(page), zooms = [], searches = [];
+    for (const up of [2, 5, 8, 11, 0]) {
+        await clear();
+        zooms.push(await answer(`const c = document.querySelector('.view canvas'), r = c.getBoundingClientRect();
+            c.dispatchEvent(new MouseEvent('click', { bubbles: true, clientX: r.left + r.width * 0.4, clientY: r.bottom - 10 - ${up} * 19 }));`));
+        await page.waitForTimeout(200);
+    }
+    for (const q of ['function1', 'function19', 'pkg7', '/pkg(1|2)\\\\d/']) {
+        searches.push(await answer(`const i = document.querySelector('.search input'); i.value = '${q}'; i.dispatchEvent(new Event('input', { bubbles: true }));`));
+        await page.waitForTimeout(100);
+    }
+    must(b.width > 100, 'nothing is drawn');
+    const list = (l) => l.map((v) => v.toFixed(0)).join(' ');
+    console.log(`# ${say.join(', ')}; event to end of frame: zoom ${list(zooms)} ms, search ${list(searches)} ms (the budget of a frame is 50 ms)`);
+    console.log(`# search itself ${(await last('search')).toFixed(1)} ms, draw ${(await last('draw')).toFixed(1)} ms`);
+}
+
+try {
+    if (spawnSync(kiln, ['flame', example, '-o', join(dir, 'probe.html')]).status === 3) skip('this kiln was built without its viewer');
+    await (process.argv[2] === 'corpus' ? everyCorpusFile() : person());
+    console.log(`1..${n}`);
+} finally {
+    await browser.close();
+    rmSync(dir, { recursive: true, force: true });
+}
+process.exit(failed ? 1 : 0);
