@@ -53,16 +53,19 @@ void dw_text(buf *b, uint32_t number, str s)
 
 /* ---- attributes ---- */
 
-static void put_any(buf *b, uint32_t number, const any *v)
+static void put_keyvalue(buf *b, dw *table, uint32_t number, str key, const any *v);
+
+static void put_any(buf *b, dw *table, uint32_t number, const any *v)
 {
-    if (v->kind == ANY_EMPTY) {
-        dw_end(b, dw_begin(b, number));
-        return;
-    }
     size_t at = dw_begin(b, number), list;
     uint64_t bits;
     switch ((any_kind)v->kind) {
-    case ANY_STRING: pb_put_bytes(b, 1, any_str(v)); break;
+    case ANY_STRING:
+        if (table)
+            pb_put_uint(b, 1, dw_string(table, any_str(v)));
+        else
+            pb_put_bytes(b, 1, any_str(v));
+        break;
     case ANY_BYTES: pb_put_bytes(b, 7, any_str(v)); break;
     case ANY_BOOL: pb_put_uint(b, 2, v->i != 0); break;
     case ANY_INT: pb_put_uint(b, 3, (uint64_t)v->i); break;
@@ -72,13 +75,13 @@ static void put_any(buf *b, uint32_t number, const any *v)
         break;
     case ANY_ARRAY:
         list = dw_begin(b, 5);
-        for (uint32_t i = 0; i < v->n; i++) put_any(b, 1, &v->array[i]);
+        for (uint32_t i = 0; i < v->n; i++) put_any(b, table, 1, &v->array[i]);
         dw_end(b, list);
         break;
     case ANY_KVLIST:
         list = dw_begin(b, 6);
         for (uint32_t i = 0; i < v->n; i++)
-            dw_keyvalue(b, 1, v->kvlist[i].key, &v->kvlist[i].value);
+            put_keyvalue(b, table, 1, v->kvlist[i].key, &v->kvlist[i].value);
         dw_end(b, list);
         break;
     default: break;
@@ -86,12 +89,26 @@ static void put_any(buf *b, uint32_t number, const any *v)
     dw_end(b, at);
 }
 
-void dw_keyvalue(buf *b, uint32_t number, str key, const any *v)
+/* table: whose string table has the texts; NULL: they stand here. */
+static void put_keyvalue(buf *b, dw *table, uint32_t number, str key, const any *v)
 {
     size_t at = dw_begin(b, number);
-    dw_text(b, 1, key);
-    if (v->kind != ANY_EMPTY) put_any(b, 2, v);
+    if (table)
+        dw_uint(b, 1, dw_string(table, key));
+    else
+        dw_text(b, 1, key);
+    if (v->kind != ANY_EMPTY) put_any(b, table, 2, v);
     dw_end(b, at);
+}
+
+void dw_keyvalue(buf *b, uint32_t number, str key, const any *v)
+{
+    put_keyvalue(b, NULL, number, key, v);
+}
+
+void dw_keyvalue_ref(dw *w, uint32_t number, str key, const any *v)
+{
+    put_keyvalue(w->out, w, number, key, v);
 }
 
 void dw_attribute(dw *w, uint32_t number, uint32_t attr, bool units)

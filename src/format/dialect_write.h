@@ -161,6 +161,7 @@ void dw_uint(buf *b, uint32_t number, uint64_t v);       /* 0 is left out */
 void dw_fixed64(buf *b, uint32_t number, uint64_t v);    /* 0 is left out */
 void dw_text(buf *b, uint32_t number, str s);            /* "" is left out */
 void dw_keyvalue(buf *b, uint32_t number, str key, const any *v);
+void dw_keyvalue_ref(dw *w, uint32_t number, str key, const any *v); /* texts by their index */
 /* An attribute of the model as KeyValue; its unit is noted as lost unless `units`. */
 void dw_attribute(dw *w, uint32_t number, uint32_t attr, bool units);
 void dw_link(buf *b, uint32_t number, const link_ids *l);

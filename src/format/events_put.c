@@ -260,56 +260,16 @@ static void put_mappings(dw *w)
     }
 }
 
-static void put_keyvalue(dw *w, uint32_t number, str key, const any *v);
-
-static void put_any(dw *w, uint32_t number, const any *v)
-{
-    buf *b = w->out;
-    size_t at = dw_begin(b, number), list;
-    uint64_t bits;
-    switch ((any_kind)v->kind) {
-    case ANY_STRING: pb_put_uint(b, 1, dw_string(w, any_str(v))); break;
-    case ANY_BYTES: pb_put_bytes(b, 7, any_str(v)); break;
-    case ANY_BOOL: pb_put_uint(b, 2, v->i != 0); break;
-    case ANY_INT: pb_put_uint(b, 3, (uint64_t)v->i); break;
-    case ANY_DOUBLE:
-        memcpy(&bits, &v->d, sizeof bits);
-        pb_put_fixed64(b, 4, bits);
-        break;
-    case ANY_ARRAY:
-        list = dw_begin(b, 5);
-        for (uint32_t i = 0; i < v->n; i++) put_any(w, 1, &v->array[i]);
-        dw_end(b, list);
-        break;
-    case ANY_KVLIST:
-        list = dw_begin(b, 6);
-        for (uint32_t i = 0; i < v->n; i++)
-            put_keyvalue(w, 1, v->kvlist[i].key, &v->kvlist[i].value);
-        dw_end(b, list);
-        break;
-    default: break;
-    }
-    dw_end(b, at);
-}
-
-static void put_keyvalue(dw *w, uint32_t number, str key, const any *v)
-{
-    size_t at = dw_begin(w->out, number);
-    dw_uint(w->out, 1, dw_string(w, key));
-    if (v->kind != ANY_EMPTY) put_any(w, 2, v);
-    dw_end(w->out, at);
-}
-
 static void put_attributes(cw *c)
 {
     dw *w = &c->w;
     const dict *d = &w->m->dict;
     for (size_t i = 0; i < w->attributes.used.n; i++) {
         const attribute *t = &d->attributes.v[w->attributes.used.v[i]];
-        put_keyvalue(w, 8, dict_str(d, t->key), &t->value);
+        dw_keyvalue_ref(w, 8, dict_str(d, t->key), &t->value);
     }
     for (size_t i = 0; i < c->extra.n; i++)
-        put_keyvalue(w, 8, c->extra.v[i]->key, &c->extra.v[i]->value);
+        dw_keyvalue_ref(w, 8, c->extra.v[i]->key, &c->extra.v[i]->value);
 }
 
 static void put_clocks(cw *c)
