@@ -20,6 +20,7 @@ void b_put_attributes(dw *w); /* attribute_table, attribute_units, link_table: 1
 const uint32_t *b_type_order(dw *w, const scope *s, const profile *p, size_t n, str *default_type);
 
 /* Reading: layout 1.3, or a Profile (also a pprof file) without its container. */
+enum { B_DETECT_MOST = 85 }; /* a pprof file that says so is one */
 unsigned b_detect(str bytes);
 bool b_is_current(str bytes); /* in its container */
 bool b_read(const format *f, str bytes, const read_opts *o, arena *a, model *out,

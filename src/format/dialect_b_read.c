@@ -8,7 +8,7 @@
 unsigned b_detect(str bytes)
 {
     /* In its container it is "otlp", layout 1.3: one name for one thing. */
-    return dialect_detect_among(bytes, 1u << DIALECT_B_BARE) == DIALECT_B_BARE ? 85 : 0;
+    return dialect_detect_among(bytes, 1u << DIALECT_B_BARE) == DIALECT_B_BARE ? B_DETECT_MOST : 0;
 }
 
 /* ProfilesData has field 1 and nothing else; a Profile has a string table. */

@@ -370,6 +370,7 @@ const format format_otep239 = {
     .suffixes = ".otep239",
     .carries = CARRIES_ALL,
     .detect = b_detect,
+    .most = B_DETECT_MOST,
     .read = b_read,
     .write = write,
     .is_current = b_is_current,

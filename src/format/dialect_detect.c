@@ -186,6 +186,8 @@ static dialect detect_bare(str bytes, unsigned among)
     bool empty_first = false, added = false;
     for (pb_field f; pb_next(&c, &f);) {
         if (f.number > 18) return DIALECT_NONE;
+        /* samples are no field of C: a pprof file of a million of them is not walked for it */
+        if (f.number == 2 && !(among >> DIALECT_B_BARE & 1)) return DIALECT_NONE;
         if (f.number == 11 && !(seen >> 11 & 1)) empty_first = f.wire == 2 && f.value == 0;
         seen |= UINT64_C(1) << f.number;
         added |= f.number >= 16;

@@ -44,7 +44,8 @@ const format *format_detect(str bytes)
     const format *best = NULL;
     unsigned most = 0;
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
-        unsigned score = all[i]->detect ? all[i]->detect(bytes) : 0;
+        if (!all[i]->detect || (all[i]->most && all[i]->most <= most)) continue;
+        unsigned score = all[i]->detect(bytes);
         if (score > most) most = score, best = all[i];
     }
     return best;

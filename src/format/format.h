@@ -95,6 +95,7 @@ struct format {
 
     /* 0 no, 100 certain.  Bounded work: sees the whole decompressed input.  NULL: only by name. */
     unsigned (*detect)(str bytes);
+    unsigned most; /* that detect can say, so that it need not be asked in vain; 0: 100 */
     /* One payload into a model in `a`; strings may view `bytes`.  `verdict` is filled by OTLP. */
     bool (*read)(const format *f, str bytes, const read_opts *o, arena *a, model *out,
                  layout_verdict *verdict, err *e);
