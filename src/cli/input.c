@@ -83,14 +83,16 @@ bool input_unpack(cli *c, const char *path, input *in)
 
 typedef struct reading {
     cli *c;
-    const char *path;
+    const input *in;
 } reading;
 
 static void show_progress(void *who, uint64_t done, uint64_t all)
 {
     const reading *r = who;
     if (all < LONG_READ || done > all) return;
-    cli_status(r->c, "reading %s ... %u %%", input_name(r->path), (unsigned)(done / (all / 100)));
+    if (all == r->in->file.bytes.n) file_pass(&r->in->file, (size_t)done); /* not compressed */
+    cli_status(r->c, "reading %s ... %u %%", input_name(r->in->path),
+               (unsigned)(done / (all / 100)));
 }
 
 bool input_open(cli *c, const char *path, input *in)
@@ -98,7 +100,7 @@ bool input_open(cli *c, const char *path, input *in)
     if (!input_load(c, path, in)) return false;
     err e = {0};
     read_opts o = input_read_opts(c, in);
-    reading r = {c, path};
+    reading r = {c, in};
     o.progress = show_progress;
     o.who = &r;
     bool slow = in->file.bytes.n > LONG_READ;

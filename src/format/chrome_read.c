@@ -5,8 +5,13 @@
 #include "base/ban.h"
 #include <inttypes.h>
 
+enum { TELL_EVERY = 4 << 20 }; /* bytes */
+
 typedef struct trace {
     chrome c;
+    const read_opts *o;
+    const char *begin, *told; /* the text; how far whoever looks on was told */
+    size_t n_bytes;
     uint64_t n_events; /* so far */
     uint64_t n_other, n_details, n_metadata, n_args_lost;
     char first_other; /* ph of the first event that has no place */
@@ -151,10 +156,18 @@ static bool event(trace *t, json *j)
 }
 
 /* The [ is taken. */
+static void tell(trace *t, const char *at)
+{
+    t->told = at;
+    t->o->progress(t->o->who, (uint64_t)(at - t->begin), t->n_bytes);
+}
+
 static bool events(trace *t, json *j)
 {
-    for (; json_take_open(j, true) || json_element(j); t->n_events++)
+    for (; json_take_open(j, true) || json_element(j); t->n_events++) {
         if (!event(t, j)) return err_in(t->c.e, "traceEvents[%" PRIu64 "]", t->n_events);
+        if (t->told && j->p - t->told >= TELL_EVERY) tell(t, j->p);
+    }
     return !j->bad;
 }
 
@@ -207,6 +220,9 @@ static bool read_text(trace *t, str bytes, err *e)
     err own = {0};
     t->c.e = &own;
     json j = json_open_text(bytes, t->c.work, &own);
+    t->begin = bytes.p;
+    t->n_bytes = bytes.n;
+    t->told = t->o->progress ? bytes.p : NULL;
     json_token first = json_next(&j);
     bool ok = first == JSON_ARRAY    ? events(t, &j)
               : first == JSON_OBJECT ? object(t, &j)
@@ -303,7 +319,7 @@ static void losses(const trace *t)
 bool chrome_read(str bytes, const read_opts *o, arena *a, model *out, err *e)
 {
     arena work = work_arena(a);
-    trace t = {.c = {.work = &work, .l = o->ledger, .anchor = o->time_anchor, .e = e}};
+    trace t = {.o = o, .c = {.work = &work, .l = o->ledger, .anchor = o->time_anchor, .e = e}};
     bool ok = (builder_init(&t.c.b, a) && nest_tree_init(&t.c.tree, &t.c.b, &work)) ||
               chrome_out_of_memory(&t.c);
     ok = ok && read_text(&t, bytes, e) && read_again(&t, bytes, e) && put_all(&t.c);

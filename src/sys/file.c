@@ -91,6 +91,13 @@ bool file_read(const char *path, size_t max_bytes, file_bytes *out, err *e)
     return ok;
 }
 
+void file_pass(const file_bytes *f, size_t n)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    if (f->mapped && n >= page && n <= f->bytes.n)
+        (void)madvise((void *)(uintptr_t)f->bytes.p, n / page * page, MADV_DONTNEED);
+}
+
 void file_release(file_bytes *f)
 {
     void *p = (void *)(uintptr_t)f->bytes.p;

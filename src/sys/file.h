@@ -16,6 +16,10 @@ typedef struct file_bytes {
 NODISCARD bool file_read(const char *path, size_t max_bytes, file_bytes *out, err *e);
 void file_release(file_bytes *f);
 
+/* The first n bytes have been looked at: a mapped file gives their pages back.  They may be looked
+ * at again, at the cost of a page fault. */
+void file_pass(const file_bytes *f, size_t n);
+
 /* The same piece by piece; NULL: `e` says why.  source_close gives it back. */
 NODISCARD source *file_open(const char *path, err *e);
 

@@ -269,6 +269,36 @@ static void test_many_args(void **state)
     arena_free(&a);
 }
 
+static void watch(void *who, uint64_t done, uint64_t all)
+{
+    uint64_t *seen = who; /* times told, how far */
+    assert_true(done <= all);
+    assert_true(done > seen[1]);
+    seen[0]++;
+    seen[1] = done;
+}
+
+/* A long text says how far it is, forward only. */
+static void test_progress(void **state)
+{
+    (void)state;
+    buf in = {0};
+    buf_z(&in, "[{\"ph\":\"I\",\"ts\":0}");
+    for (unsigned i = 0; in.n < 20 << 20; i++)
+        buf_printf(&in, ",\n{\"name\":\"f\",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":%u,\"dur\":1}",
+                   2 * i);
+    buf_putc(&in, ']');
+    arena a = {0};
+    model m;
+    err e = {0};
+    uint64_t seen[2] = {0};
+    read_opts o = {.progress = watch, .who = seen};
+    assert_ok(chrome_read(buf_view(&in), &o, &a, &m, &e), &e);
+    assert_in_range(seen[0], 3, 20);
+    arena_free(&a);
+    buf_free(&in);
+}
+
 static void test_detect(void **state)
 {
     (void)state;
@@ -296,6 +326,7 @@ int main(void)
         cmocka_unit_test(test_every_beginning), cmocka_unit_test(test_every_budget),
         cmocka_unit_test(test_writing),         cmocka_unit_test(test_deep),
         cmocka_unit_test(test_many_args),       cmocka_unit_test(test_detect),
+        cmocka_unit_test(test_progress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -181,6 +181,30 @@ static void test_pipe(void **state)
     clean();
 }
 
+/* What was passed can be looked at again; the rest is as it was. */
+static void test_pass(void **state)
+{
+    (void)state;
+    err e = {0};
+    size_t n = FILE_MAP_MIN + 5000;
+    char *p = malloc(n);
+    assert_non_null(p);
+    for (size_t i = 0; i < n; i++) p[i] = (char)(i / 4096);
+    assert_true(file_write(in_dir("long"), (str){p, n}, &e));
+    file_bytes f;
+    assert_true(file_read(in_dir("long"), 0, &f, &e));
+    assert_true(f.mapped);
+    const size_t passed[] = {0, 1, 4096, 70000, n, n + 1, SIZE_MAX};
+    for (size_t i = 0; i < ARRAY_LEN(passed); i++) {
+        file_pass(&f, passed[i]);
+        assert_memory_equal(f.bytes.p, p, n);
+    }
+    file_release(&f);
+    file_pass(&f, 1);
+    free(p);
+    clean();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +214,7 @@ int main(void)
         cmocka_unit_test(test_mode_and_links),
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_pipe),
+        cmocka_unit_test(test_pass),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
