@@ -134,8 +134,8 @@ const canvasBox = async (page) => (await page.$('.view canvas')).boundingBox();
 
 /** The middle of the box of the flame graph that lies `up` rows above the root. */
 async function clickRow(page, up, at = 0.5) {
-    const b = await canvasBox(page), c = await (await page.$('.flame')).boundingBox();
-    await page.mouse.click(b.x + b.width * at, Math.min(b.y + b.height, c.y + c.height) - 10 - up * 19);
+    const b = await canvasBox(page), f = await page.$('.flame'), c = await f.boundingBox(), row = Number(await f.getAttribute('data-row'));
+    await page.mouse.click(b.x + b.width * at, Math.min(b.y + b.height, c.y + c.height) - row / 2 - up * row);
 }
 
 async function drop(page, file, name) {

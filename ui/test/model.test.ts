@@ -120,6 +120,7 @@ test('packages are read off names', () => {
     const cases: [string, string, string, string][] = [
         ['github.com/foo/bar/baz.(*T).Run', '', '', 'github.com/foo/bar/baz'],
         ['runtime.mallocgc', '', '', 'runtime'],
+        ['otelhttp.(*middleware).serveHTTP', '', 'app', 'otelhttp'],
         ['net/http.(*conn).serve', '', '', 'net/http'],
         ['java.util.HashMap.get', '', '', 'java.util'],
         ['java/lang/Thread.run', '', '', 'java.lang'],
@@ -138,6 +139,7 @@ test('names get shorter from the left', () => {
     assert.equal(shortName('java.util.HashMap.get'), 'HashMap.get');
     assert.equal(shortName('github.com/foo/bar.(*T).Run'), 'bar.(*T).Run');
     assert.equal(shortName('main'), 'main');
+    assert.equal(shortName('net/http.serverHandler.ServeHTTP'), 'http.serverHandler.ServeHTTP');
     const f = new Fitter((s) => s.length * 10);
     assert.equal(f.fit('abcdef', 60), 'abcdef');
     assert.equal(f.fit('abcdef', 50), 'abcd…');

@@ -5,7 +5,8 @@ import { Row, boxAt, visibleBoxes } from './boxes';
 import { FONT, Fitter } from './label';
 import { Palette } from './palette';
 
-export const ROW = 19;
+export const ROW = 19; // the least: a shallow picture has higher rows
+const MAX_ROW = 24;
 const MIN_PX = 0.6, TEXT_PX = 26, PAD = 5;
 
 export interface Scene {
@@ -25,27 +26,32 @@ export interface Scene {
     height: number; // of the canvas, CSS pixels
     hover: number; // node or -1
     top: number; // levels left out at the root: 1 hides the root itself
+    row: number; // height of a level
 }
 
 const row = (t: Tree, depth: number): Row => ({ x: t.x, w: t.w, from: t.levelOff[depth], to: t.levelOff[depth + 1] });
 
-export const contentHeight = (t: Tree, top = 0): number => (depthOf(t) - top) * ROW + 1;
+export const contentHeight = (t: Tree, top: number, row: number): number => (depthOf(t) - top) * row + 1;
+
+/** The height of a row when the picture may be so high. */
+export const rowFor = (t: Tree, top: number, height: number): number =>
+    Math.min(Math.max(Math.floor(height / (depthOf(t) - top)), ROW), MAX_ROW);
 
 /** The top of a level in the canvas. */
 export function levelTop(s: Scene, depth: number): number {
-    const all = contentHeight(s.tree, s.top), d = depth - s.top;
-    return (s.up ? all - (d + 1) * ROW : d * ROW) - s.scroll;
+    const all = contentHeight(s.tree, s.top, s.row), d = depth - s.top;
+    return (s.up ? all - (d + 1) * s.row : d * s.row) - s.scroll;
 }
 
 function levels(s: Scene): [number, number] {
-    const n = depthOf(s.tree), all = contentHeight(s.tree, s.top);
-    const a = s.top + (s.up ? (all - s.scroll - s.height) / ROW - 1 : s.scroll / ROW - 1);
-    return [Math.max(s.top, Math.floor(a)), Math.min(n, Math.ceil(a + s.height / ROW + 2))];
+    const n = depthOf(s.tree), all = contentHeight(s.tree, s.top, s.row);
+    const a = s.top + (s.up ? (all - s.scroll - s.height) / s.row - 1 : s.scroll / s.row - 1);
+    return [Math.max(s.top, Math.floor(a)), Math.min(n, Math.ceil(a + s.height / s.row + 2))];
 }
 
 export function nodeAt(s: Scene, px: number, py: number): number {
-    const y = py + s.scroll, all = contentHeight(s.tree, s.top);
-    const depth = s.top + Math.floor((s.up ? all - 1 - y : y) / ROW);
+    const y = py + s.scroll, all = contentHeight(s.tree, s.top, s.row);
+    const depth = s.top + Math.floor((s.up ? all - 1 - y : y) / s.row);
     if (depth < s.top || depth >= depthOf(s.tree)) return -1;
     return boxAt(row(s.tree, depth), s.x0 + px / s.width * (s.x1 - s.x0));
 }
@@ -56,9 +62,9 @@ class Ink {
         g.font = FONT;
         this.fitter = new Fitter((t) => g.measureText(t).width);
     }
-    text(name: string, x: number, y: number, w: number): void {
+    text(name: string, x: number, y: number, w: number, row = ROW): void {
         const t = this.fitter.name(name, w - 2 * PAD);
-        if (t) this.g.fillText(t, x + PAD, y + ROW / 2 + 0.5);
+        if (t) this.g.fillText(t, x + PAD, y + row / 2 + 0.5);
     }
 }
 
@@ -84,15 +90,15 @@ export function paint(g: CanvasRenderingContext2D, s: Scene): void {
             const hit = s.match ? s.match[t.frame[i]] : 0;
             g.globalAlpha = s.match && !hit ? 0.38 : above ? 0.62 : 1;
             g.fillStyle = hit ? p.match : s.color(i);
-            g.fillRect(left, y, w > 3 ? w - 1 : w, ROW - 1);
+            g.fillRect(left, y, w > 3 ? w - 1 : w, s.row - 1);
             if (w < TEXT_PX) return;
             g.fillStyle = p.text;
             g.globalAlpha = s.match && !hit ? 0.6 : 1;
-            ink.text(s.frames.name[t.frame[i]], left, y, w);
+            ink.text(s.frames.name[t.frame[i]], left, y, w, s.row);
         }, (px, pw) => {
             g.globalAlpha = 0.7;
             g.fillStyle = p.haze;
-            g.fillRect(px, y, Math.max(pw, 0.5), ROW - 1);
+            g.fillRect(px, y, Math.max(pw, 0.5), s.row - 1);
         });
     }
     g.globalAlpha = 1;
@@ -109,7 +115,7 @@ function outline(g: CanvasRenderingContext2D, s: Scene, scale: number, from: num
         if (b <= a) return;
         g.strokeStyle = color;
         g.lineWidth = width;
-        g.strokeRect(a + width / 2, levelTop(s, d) + width / 2, Math.max(b - a - width - (b - a > 3 ? 1 : 0), 0.5), ROW - 1 - width);
+        g.strokeRect(a + width / 2, levelTop(s, d) + width / 2, Math.max(b - a - width - (b - a > 3 ? 1 : 0), 0.5), s.row - 1 - width);
     };
     if (s.selected) {
         for (let d = from; d < to; d++)

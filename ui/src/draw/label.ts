@@ -41,7 +41,7 @@ export function shortName(name: string): string {
     let s = go ? go[1].replaceAll('\u0001', '/') : name;
     const parts = s.split('.');
     const type = parts.findIndex((p) => /^[A-Z]/.test(p));
-    if (parts.length >= 3 && type > 0 && !s.includes('(')) s = parts.slice(type).join('.');
+    if (!go && parts.length >= 3 && type > 0 && !s.includes('(')) s = parts.slice(type).join('.');
     if (s.includes('::')) s = s.replace(/\(.*$/, '');
     return s || name;
 }

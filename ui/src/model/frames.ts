@@ -72,7 +72,7 @@ export function bind(set: Dataset, frames: Frames): Bound {
     const off = new Uint32Array(l.n + 1), total = l.line.length + l.n;
     const frame = new Uint32Array(total), line = new Uint32Array(total);
     const byFunction = new Map<number, number>(); // function and mapping → frame
-    const kindKey = Array.from({ length: s.n }, (_, i) => i).find((i) => s.get(i) === 'profile.frame.type') ?? -1;
+    const kindKey = attributes.find((a) => s.get(a.key) === 'profile.frame.type')?.key ?? -1;
     let n = 0;
     const kindOf = (i: number): string => {
         for (let k = l.attributeOff[i]; k < l.attributeOff[i + 1]; k++) {

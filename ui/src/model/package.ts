@@ -10,6 +10,8 @@ const head = (name: string): string => {
 
 function fromPath(name: string): string {
     // Go: github.com/user/mod/pkg.(*T).Method; the package ends at the first dot behind the last slash.
+    const method = /^([^\s(<]+)\.\(\*?\w/.exec(name);
+    if (method) return method[1];
     const h = head(name), slash = h.lastIndexOf('/');
     if (slash > 0) {
         const dot = h.indexOf('.', slash);

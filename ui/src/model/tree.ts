@@ -133,15 +133,28 @@ interface Raw {
     base: Float64Array | null; baseTotal: Float64Array | null; width: Float64Array; off: Uint32Array; list: Uint32Array;
 }
 
+const FEW = 24;
+
+/** Sorts list[from .. to) by key. Nearly all nodes have few children: those are put in order by hand. */
+function sortRange(list: Uint32Array, from: number, to: number, key: Float64Array): void {
+    if (to - from > FEW) {
+        list.subarray(from, to).sort((a, b) => key[a] - key[b] || a - b);
+        return;
+    }
+    for (let i = from + 1; i < to; i++) {
+        const x = list[i], k = key[x];
+        let j = i;
+        for (; j > from && key[list[j - 1]] > k; j--) list[j] = list[j - 1];
+        list[j] = x;
+    }
+}
+
 /** Renumbers level by level and gives every node its place. */
 function place(r: Raw, rank: ArrayLike<number> | null): Tree {
     const { n, off, list, frame, width } = r;
-    for (let i = 0; i < n; i++) {
-        if (off[i + 1] - off[i] < 2) continue;
-        list.subarray(off[i], off[i + 1]).sort(rank
-            ? (a, b) => rank[frame[a]] - rank[frame[b]] || a - b
-            : (a, b) => width[b] - width[a] || a - b);
-    }
+    const key = new Float64Array(n);
+    for (let i = 0; i < n; i++) key[i] = rank ? rank[frame[i]] : -width[i];
+    for (let i = 0; i < n; i++) sortRange(list, off[i], off[i + 1], key);
     const t: Tree = {
         n, frame: new Uint32Array(n), parent: new Int32Array(n), depth: new Uint16Array(n), first: new Uint32Array(n),
         count: new Uint32Array(n), self: new Float64Array(n), total: new Float64Array(n), x: new Float64Array(n),

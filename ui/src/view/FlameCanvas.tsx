@@ -1,6 +1,6 @@
 // A flame tree that can be pointed at: zoom, select, keyboard.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { Scene, contentHeight, levelTop, nodeAt, paint, ROW } from '../draw/flame';
+import { Scene, contentHeight, levelTop, nodeAt, paint, ROW, rowFor } from '../draw/flame';
 import { ColorBy, Palette } from '../draw/palette';
 import { Frames } from '../model/frames';
 import { Tree } from '../model/tree';
@@ -22,7 +22,7 @@ export interface FlameProps {
     onSelect(frame: number, node: number): void;
     onZoom(node: number): void;
     onOpen?(frame: number): void; // a double click
-    height?: number; // at most; default: what there is
+    fixed?: boolean; // as high as its rows, which are low
     skipRoot?: boolean;
 }
 
@@ -30,12 +30,12 @@ const ANIMATION_MS = 140;
 
 export function FlameCanvas(p: FlameProps) {
     const box = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null);
-    const size = useSize(box), still = useMedia('(prefers-reduced-motion: reduce)');
+    const size = useSize(box), still = useMedia('(prefers-reduced-motion: reduce)'), touch = useMedia('(hover: none)');
     const [hover, setHover] = useState<{ node: number; x: number; y: number } | null>(null);
     const [node, setNode] = useState(-1);
     const view = useRef({ x0: 0, x1: 1, tree: null as Tree | null, timer: 0 });
     const color = useMemo(() => p.palette.byNode(p.tree, p.frames, p.color), [p.palette, p.tree, p.frames, p.color]);
-    const top = p.skipRoot ? 1 : 0, all = contentHeight(p.tree, top), height = Math.min(size.height || 0, all);
+    const top = p.skipRoot ? 1 : 0, rowHeight = p.fixed ? ROW : rowFor(p.tree, top, size.height), all = contentHeight(p.tree, top, rowHeight), height = Math.min(size.height || 0, all);
 
     const target = (): [number, number] => {
         const x = p.tree.x[p.zoom], w = p.tree.w[p.zoom] || 1;
@@ -44,7 +44,7 @@ export function FlameCanvas(p: FlameProps) {
     const scene = (): Scene => ({
         tree: p.tree, frames: p.frames, palette: p.palette, color, up: p.up, match: p.match, selected: p.selected, node,
         zoom: p.zoom, x0: view.current.x0, x1: view.current.x1, scroll: box.current?.scrollTop ?? 0,
-        width: size.width, height, hover: hover?.node ?? -1, top,
+        width: size.width, height, hover: hover?.node ?? -1, top, row: rowHeight,
     });
     const latest = useRef(scene);
     latest.current = scene;
@@ -88,8 +88,8 @@ export function FlameCanvas(p: FlameProps) {
     };
     const show = (i: number) => { // scrolls until the level is visible
         const y = levelTop(scene(), p.tree.depth[i]);
-        if (y < 0) box.current!.scrollTop += y - ROW;
-        else if (y + ROW > height) box.current!.scrollTop += y + ROW - height + ROW;
+        if (y < 0) box.current!.scrollTop += y - rowHeight;
+        else if (y + rowHeight > height) box.current!.scrollTop += y + 2 * rowHeight - height;
     };
     const go = (i: number) => {
         if (i < 0) return;
@@ -115,8 +115,8 @@ export function FlameCanvas(p: FlameProps) {
     };
 
     return (
-        <div class="flame" ref={box} style={p.height ? { height: `${Math.min(p.height, all)}px` } : undefined} tabIndex={0}
-            role="application" aria-label={p.label} onScroll={() => drawLatest.current()} onKeyDown={key}>
+        <div class="flame" ref={box} style={p.fixed ? { height: `${all}px` } : undefined} tabIndex={0}
+            role="application" aria-label={p.label} data-row={rowHeight} onScroll={() => drawLatest.current()} onKeyDown={key}>
             <div style={{ height: `${all}px` }}>
                 <canvas ref={canvas} style={{ cursor: hover && hover.node >= 0 ? 'pointer' : 'default' }}
                     onMouseMove={(e) => setHover({ node: at(e), x: e.clientX, y: e.clientY })}
@@ -129,7 +129,7 @@ export function FlameCanvas(p: FlameProps) {
                         timed('zoom', () => (p.onSelect(p.tree.frame[i], i), p.onZoom(i)));
                     }} />
             </div>
-            {hover && hover.node >= 0 && <NodeTip x={hover.x} y={hover.y} tree={p.tree} node={hover.node} frames={p.frames}
+            {hover && hover.node >= 0 && !touch && <NodeTip x={hover.x} y={hover.y} tree={p.tree} node={hover.node} frames={p.frames}
                 unit={p.unit} whole={p.baseTotal} />}
         </div>
     );

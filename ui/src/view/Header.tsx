@@ -49,7 +49,7 @@ export function Header(h: HeaderProps) {
             <nav class="tabs" role="tablist">{h.views.map((v, i) => (
                 <button key={v} role="tab" aria-selected={v === h.view} data-tab={v} title={`${TITLES[v]} (${i + 1})`} onClick={() => h.patch({ view: v })}>{TITLES[v]}</button>))}</nav>
             <div class="search">
-                <input ref={h.search} type="search" placeholder="Search functions" aria-label="Search" value={state.search} spellcheck={false}
+                <input ref={h.search} type="search" placeholder={h.view === 'labels' ? 'Search labels' : 'Search functions'} aria-label="Search" value={state.search} spellcheck={false}
                     onInput={(e) => h.patch({ search: e.currentTarget.value })} />
                 {h.found.match ? <output>{percent(h.found.total, answer.total)}</output> : <kbd>/</kbd>}
             </div>

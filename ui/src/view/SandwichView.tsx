@@ -1,6 +1,5 @@
 // Callers above, the selected function in the middle, callees below.
 import { useMemo, useState } from 'preact/hooks';
-import { contentHeight } from '../draw/flame';
 import { ColorBy, Palette } from '../draw/palette';
 import { Frames } from '../model/frames';
 import { sandwichOf } from '../model/sandwich';
@@ -45,7 +44,7 @@ function Half(p: SandwichProps & { side: Tree; up: boolean; label: string }) {
     const node = zoom?.tree === p.side ? zoom.node : 0;
     return (
         <FlameCanvas tree={p.side} frames={p.frames} palette={p.palette} color={p.color} unit={p.unit} baseTotal={p.whole} up={p.up} match={p.match}
-            selected={0} zoom={node} label={p.label} height={contentHeight(p.side, 1)} skipRoot
+            selected={0} zoom={node} label={p.label} fixed skipRoot
             onSelect={() => {}} onZoom={(n) => setZoom({ tree: p.side, node: n })} onOpen={p.onSelect} />
     );
 }
@@ -61,7 +60,7 @@ export function SandwichView(p: SandwichProps) {
             <h2 class="middle"><b>{p.frames.name[f]}</b> <span>{withUnit(p.table.total[f], p.unit)} total, {percent(p.table.total[f], p.whole)}</span>
                 <span>{withUnit(p.table.self[f], p.unit)} self</span></h2>
             {s.callees.levelOff.length > 3 ? <Half {...p} side={s.callees} up={false} label="Callees" /> : <p class="empty">It calls nothing: all of it is its own.</p>}
-            <h2><span>Callees</span></h2>
+            {s.callees.levelOff.length > 3 && <h2><span>Callees</span></h2>}
         </div>
     );
 }
