@@ -129,7 +129,14 @@ async function everyCorpusFile() {
 
 // ---- what a person does ----
 
-const shown = (page) => page.evaluate(() => ({ view: document.querySelector('.view').dataset.view, hash: decodeURIComponent(location.hash) }));
+// The page answers in its next frame: what is asked here has some time to become true.
+const eventually = (page, f, arg, what) => page.waitForFunction(f, arg, { timeout: 5000, polling: 20 }).catch(() => must(false, what));
+const viewIs = (page, v) => eventually(page, (x) => document.querySelector('.view').dataset.view === x, v, `the view is not ${v}`);
+const inAddress = (page, text) => eventually(page, (t) => decodeURIComponent(location.hash).includes(t), text, `${text} is not in the address`);
+const there = (page, selector, what) => eventually(page, (q) => document.querySelector(q), selector, what);
+const gone = (page, selector, what) => eventually(page, (q) => !document.querySelector(q), selector, what);
+const textIs = (page, selector, re, what) => eventually(page, ([q, r]) => new RegExp(r).test(document.querySelector(q)?.textContent ?? ''), [selector, re.source], what);
+const themeIs = (page, t) => eventually(page, (x) => document.documentElement.dataset.theme === x, t, `the theme is not ${t}`);
 const canvasBox = async (page) => (await page.$('.view canvas')).boundingBox();
 
 /** The middle of the box of the flame graph that lies `up` rows above the root. */
@@ -170,36 +177,35 @@ async function person() {
     await check('search: share of the total, dimmed boxes, in the address', async () => {
         await page.keyboard.press('/');
         await page.keyboard.type('scoring');
-        const share = await page.innerText('.search output');
-        must(/^\d+(\.\d+)?%$/.test(share) && share !== '0%', `the share is ${share}`);
-        must((await shown(page)).hash.includes('q=scoring'), 'not in the address');
+        await textIs(page, '.search output', /^[1-9]\d*(\.\d+)?%$/, 'no share of the total');
+        await inAddress(page, 'q=scoring');
         await page.keyboard.press('Escape');
-        must(!(await page.$('.search output')), 'Esc does not end the search');
+        await gone(page, '.search output', 'Esc does not end the search');
     });
     await check('zoom: click, breadcrumbs, Esc', async () => {
         await clickRow(page, 3);
-        await page.waitForSelector('.crumbs');
-        must((await shown(page)).hash.includes('zoom='), 'not in the address');
-        must(await page.$('.details'), 'no details of what was clicked');
+        await there(page, '.crumbs', 'no breadcrumbs');
+        await inAddress(page, 'zoom=');
+        await there(page, '.details', 'no details of what was clicked');
         await page.click('.crumbs button');
-        must(!(await page.$('.crumbs')), 'the first crumb is not the whole');
+        await gone(page, '.crumbs', 'the first crumb is not the whole');
         await page.keyboard.press('Escape');
-        must(!(await page.$('.details')), 'Esc does not end the selection');
+        await gone(page, '.details', 'Esc does not end the selection');
     });
     await check('tooltip says name and numbers', async () => {
         const b = await canvasBox(page);
         await page.mouse.move(b.x + b.width / 2, b.y + b.height - 30);
-        const text = await page.innerText('.tip');
-        must(/total/.test(text) && /%/.test(text), text);
+        await textIs(page, '.tip', /total.*%/, 'no tooltip');
         await page.mouse.move(5, 5);
     });
     await check('views: each by click and by key', async () => {
         for (const [i, v] of ['flame', 'table', 'sandwich', 'chart', 'heat', 'labels'].entries()) {
             await page.click(`[data-tab=${v}]`);
-            same((await shown(page)).view, v, 'view');
+            await viewIs(page, v);
             await page.keyboard.press('1');
+            await viewIs(page, 'flame');
             await page.keyboard.press(String(i + 1));
-            same((await shown(page)).view, v, 'view by key');
+            await viewIs(page, v);
         }
     });
     await check('one selection in all views', async () => {
@@ -217,38 +223,38 @@ async function person() {
         const first = () => page.innerText('.row >> nth=0 >> .name');
         const down = await first();
         await page.click('th >> nth=0 >> button');
-        must(await first() !== down, 'the order did not change');
+        await eventually(page, (d) => document.querySelector('.row .name').innerText !== d, down, 'the order did not change');
         await page.click('th >> nth=2 >> button');
-        same(await page.getAttribute('th >> nth=2', 'aria-sort'), 'descending', 'sorted by name');
+        await there(page, 'th:nth-child(3)[aria-sort=descending]', 'not sorted by name');
         await page.focus('.table');
         await page.keyboard.press('ArrowDown');
         await page.keyboard.press('ArrowDown');
-        must(await page.$('.row.selected'), 'nothing is selected');
+        await there(page, '.row.selected', 'nothing is selected');
         await page.keyboard.press('Escape');
     });
     await check('keyboard in the flame graph: arrows, Enter, Backspace', async () => {
         await page.keyboard.press('1');
         await page.focus('.flame');
         for (const k of ['ArrowUp', 'ArrowUp', 'Enter']) await page.keyboard.press(k);
-        await page.waitForSelector('.crumbs');
+        await there(page, '.crumbs', 'Enter does not zoom');
         await page.keyboard.press('Backspace');
         await page.keyboard.press('Backspace');
-        must(!(await page.$('.crumbs')), 'Backspace does not zoom out');
+        await gone(page, '.crumbs', 'Backspace does not zoom out');
         await page.keyboard.press('i');
-        must((await shown(page)).hash.includes('icicle=1'), 'i is no icicle');
+        await inAddress(page, 'icicle=1');
         await page.keyboard.press('i');
         await page.keyboard.press('Escape');
         await page.keyboard.press('?');
-        must(await page.isVisible('.help'), 'no help');
+        await there(page, '.help', 'no help');
         await page.keyboard.press('Escape');
-        must(!(await page.$('.help')), 'Esc does not close the help');
+        await gone(page, '.help', 'Esc does not close the help');
     });
     await check('labels: a click filters, the chip takes it back', async () => {
         await page.click('[data-tab=labels]');
         await page.click('[data-label] >> nth=0');
-        must(/of all/.test(await page.innerText('.total')), 'the total does not follow');
+        await textIs(page, '.total', /of all/, 'the total does not follow');
         await page.click('.chips button');
-        must(!/of all/.test(await page.innerText('.total')), 'the chip does not take it back');
+        await textIs(page, '.total', /^((?!of all).)*$/, 'the chip does not take it back');
     });
     await check('heat map: a drag chooses time, the flame graph follows', async () => {
         await page.click('[data-tab=heat]');
@@ -257,37 +263,37 @@ async function person() {
         await page.mouse.down();
         await page.mouse.move(b.x + 300, b.y + 60, { steps: 4 });
         await page.mouse.up();
-        must(/of all/.test(await page.innerText('.total')), 'nothing was chosen');
+        await textIs(page, '.total', /of all/, 'nothing was chosen');
         await page.click('[data-tab=flame]');
         await page.keyboard.press('Escape');
-        must(!/of all/.test(await page.innerText('.total')), 'Esc does not take the filter back');
+        await textIs(page, '.total', /^((?!of all).)*$/, 'Esc does not take the filter back');
     });
     await check('flame chart: zoom by key, window in the address', async () => {
         await page.click('[data-tab=chart]');
         await page.focus('.chart');
         await page.keyboard.press('+');
-        must((await shown(page)).hash.includes('window='), 'not in the address');
+        await inAddress(page, 'window=');
         await page.keyboard.press('Escape');
     });
     await check('another sample type', async () => {
         await page.click('[data-tab=heat]');
         await page.selectOption('[data-do=profile]', '1');
         const total = JSON.parse(run('info', '--json', example)).files[0].profiles[1].total;
-        same(await page.getAttribute('.total', 'data-total'), String(total), 'total');
-        same((await shown(page)).view, 'flame', 'a type without timestamps has no heat map');
-        must(!(await page.$('[data-tab=heat]')), 'the tab is still there');
+        await there(page, `.total[data-total="${total}"]`, 'another total');
+        await viewIs(page, 'flame');
+        await gone(page, '[data-tab=heat]', 'a type without timestamps has a heat map');
     });
     await check('a link opens what was seen', async () => {
         await open(page, html, 'view=table&q=runtime&icicle=1');
-        same((await shown(page)).view, 'table', 'view');
+        await viewIs(page, 'table');
         same(await page.inputValue('.search input'), 'runtime', 'search');
     });
     await check('dark and light: as the system, and by the button', async () => {
         const dark = await newPage({ colorScheme: 'dark' });
         await open(dark, html);
-        same(await dark.evaluate(() => document.documentElement.dataset.theme), 'dark', 'theme');
+        await themeIs(dark, 'dark');
         await dark.click('[data-do=theme]');
-        same(await dark.evaluate(() => document.documentElement.dataset.theme), 'light', 'theme');
+        await themeIs(dark, 'light');
         await dark.close();
     });
     await check('resize: the picture follows', async () => {
@@ -300,7 +306,7 @@ async function person() {
     });
     await check('print: light, without controls', async () => {
         await page.emulateMedia({ media: 'print' });
-        same(await page.evaluate(() => document.documentElement.dataset.theme), 'light', 'theme');
+        await themeIs(page, 'light');
         must(!(await page.isVisible('.tabs')), 'tabs are printed');
         await page.emulateMedia({ media: 'screen' });
     });
@@ -308,10 +314,11 @@ async function person() {
         await open(page, diff);
         must(await page.$('[data-do=compare]'), 'no comparison');
         await page.click('[data-tab=table]');
+        await there(page, '.row', 'no rows');
         const changes = await page.$$eval('.row td:nth-child(3) .value', (v) => v.map((e) => e.textContent));
         must(changes.length > 5 && changes.every((c) => c === '0'), `changes: ${changes.join(' ')}`);
         await page.keyboard.press('d');
-        same(await page.$$eval('th', (t) => t.length), 3, 'columns without a comparison');
+        await eventually(page, () => document.querySelectorAll('.table th').length === 3, null, 'd does not end the comparison');
     });
     await check('drop: a file is compared with, or opened', async () => {
         await open(page, html);
@@ -324,7 +331,7 @@ async function person() {
         await drop(page, diff, 'diff.html');
         await page.waitForSelector('[data-do=compare]');
         await drop(page, join(src, 'README.md'), 'README.md');
-        must(/cannot be shown/.test(await page.innerText('[role=alert]')), 'a file that is no profile is not refused');
+        await textIs(page, '[role=alert]', /cannot be shown/, 'a file that is no profile is not refused');
     });
     await check('names are text, whatever they hold; no labels and no time, no such views', async () => {
         await open(page, alone);
