@@ -236,6 +236,10 @@ static void put_profile(const writer *w, const profile *p)
     account_profile(w, p, type);
     buf event = {0};
     put_name(w, &event, type.n ? type : STR("samples"), true);
+    if (str_starts(buf_view(&event), STR("PERF_RECORD_"))) { /* would read as a record */
+        event.p[0] = '_';
+        lose(w, LOSS_NAME, 1, "sample_type", type);
+    }
     put_samples(w, p, buf_view(&event));
     w->out->failed |= event.failed;
     buf_free(&event);
