@@ -1,4 +1,4 @@
-/* kiln.h - OpenTelemetry profiles: read, look, build, merge, write, convert, check.
+/* kiln.h - OpenTelemetry profiles: read, look, ask, build, merge, write, convert, check.
  *
  * C11 and C++11; link with `pkg-config --cflags --libs kiln`.  docs/api.md is the guided tour and
  * examples/ has whole programs.
@@ -394,6 +394,87 @@ KILN_API bool kiln_link_at(const kiln_profiles *p, uint32_t i, kiln_link *out);
 
 /* Entry i of the string table; "" past the end. */
 KILN_API kiln_str kiln_string_at(const kiln_profiles *p, uint32_t i);
+
+/* ---- asking ----
+ *
+ * A selection of the profiles, by pprof's words and with pprof's numbers (docs/query.md), as a table of
+ * frames or as a call tree.  Patterns are regular expressions (PCRE) with a limit on their cost, found
+ * anywhere in a text. */
+
+typedef struct kiln_answer kiln_answer;
+
+/* What a row of an answer is. */
+typedef enum kiln_granularity {
+    KILN_BY_FUNCTION,
+    KILN_BY_FILE_FUNCTION,
+    KILN_BY_FILE,
+    KILN_BY_LINE,
+    KILN_BY_ADDRESS,
+    KILN_BY_MAPPING
+} kiln_granularity;
+
+typedef struct kiln_query_options {
+    size_t size;
+    const char *sample_type; /* "cpu", "cpu/nanoseconds" or a number; NULL: the first profile */
+    const char *profile_id;  /* hex digits it begins with */
+    const char *resource;    /* "service.name=PATTERN": all profiles of the type that have it */
+    const char *tagfocus, *tagignore;
+    const char *thread; /* thread.id, or a pattern for thread.name */
+    const char *trace_id, *span_id;
+    const char *focus, *ignore, *hide, *show, *show_from;
+    const char *tagroot, *tagleaf;
+    uint64_t start, end;  /* Unix ns, [start, end) of the observations; 0: open */
+    size_t max_rows;      /* of a table; 0: all */
+    double min_fraction;  /* of a table: rows with less than this part of the sum are left out */
+    size_t max_memory;    /* 0 = 4 GiB */
+    uint64_t seed;        /* as for reading */
+    uint32_t granularity; /* kiln_granularity */
+    uint32_t max_depth;   /* of a tree: deeper frames count for the one above; 0: no limit */
+    bool all;             /* every profile of the type, added up, not the first alone */
+    bool literal;         /* patterns are plain text */
+    bool no_inlines;
+    bool all_frames; /* also those that the profile asks to drop */
+    bool by_total;   /* of a table: sorted by total, not self */
+    bool inverted;   /* of a tree: from the leaves to their callers */
+    bool reserved[2];
+} kiln_query_options;
+
+/* A row for each frame, largest first; or a node for each path from the root, depth first with the larger
+ * child first, of which row 0 is the root and has no name.  The profiles must outlive the answer.
+ * NULL: KILN_USAGE (nothing fits; no expression), KILN_LIMIT (memory; an expression too costly). */
+KILN_API KILN_MUST_USE kiln_answer *kiln_query_top(const kiln_profiles *p,
+                                                   const kiln_query_options *o, kiln_error *e);
+KILN_API KILN_MUST_USE kiln_answer *kiln_query_tree(const kiln_profiles *p,
+                                                    const kiln_query_options *o, kiln_error *e);
+KILN_API void kiln_answer_free(kiln_answer *a);
+
+typedef struct kiln_answer_facts {
+    size_t size;
+    kiln_str sample_type, sample_unit;
+    int64_t total;      /* of the absolute values before any selection: percentages are of it */
+    int64_t selected;   /* of what was selected; row 0 of a tree has it too */
+    uint64_t n_samples; /* looked at */
+    size_t n_rows;
+    const char *unmatched; /* options whose pattern matched nothing: "focus, hide"; or "" */
+} kiln_answer_facts;
+
+KILN_API bool kiln_answer_facts_of(const kiln_answer *a, kiln_answer_facts *out);
+
+typedef struct kiln_row {
+    size_t size;
+    kiln_str label;                        /* for people */
+    kiln_str function, file, mapping_file; /* what of them makes the row; else "" */
+    int64_t line;
+    uint64_t address;
+    int64_t self;  /* of stacks that end here */
+    int64_t total; /* of stacks that have it; recursion counts once */
+    size_t parent; /* of a tree: row of the caller */
+    uint32_t depth;
+    bool inlined; /* wherever it was met */
+    bool reserved[3];
+} kiln_row;
+
+KILN_API bool kiln_row_at(const kiln_answer *a, size_t i, kiln_row *out);
 
 /* ---- building ----
  *

@@ -22,7 +22,7 @@ size_t kiln_count(const kiln_profiles *p, kiln_table t)
     return 0;
 }
 
-static kiln_str string(const dict *d, uint32_t i) { return view(d->strings.v[i]); }
+static kiln_str string(const dict *d, uint32_t i) { return api_str(d->strings.v[i]); }
 
 const kiln_value *kiln_member_find(const kiln_member *members, size_t n, kiln_str key)
 {
@@ -40,7 +40,7 @@ bool kiln_resource_at(const kiln_profiles *p, size_t i, kiln_resource *out)
     kiln_resource v = {
         .attributes = view_members(&r->attrs),
         .n_attributes = r->attrs.n,
-        .schema_url = view(r->schema_url),
+        .schema_url = api_str(r->schema_url),
         .first_scope = r->first_scope,
         .n_scopes = r->n_scopes,
         .dropped_attributes = r->dropped_attributes_count,
@@ -53,9 +53,9 @@ bool kiln_scope_at(const kiln_profiles *p, size_t i, kiln_scope *out)
     if (!p || i >= p->m.scopes.n) return false;
     const scope *s = &p->m.scopes.v[i];
     kiln_scope v = {
-        .name = view(s->name),
-        .version = view(s->version),
-        .schema_url = view(s->schema_url),
+        .name = api_str(s->name),
+        .version = api_str(s->version),
+        .schema_url = api_str(s->schema_url),
         .attributes = view_members(&s->attrs),
         .n_attributes = s->attrs.n,
         .resource = s->resource,
@@ -81,8 +81,8 @@ bool kiln_profile_at(const kiln_profiles *p, size_t i, kiln_profile *out)
         .duration_nano = x->duration_nano,
         .attributes = refs_at(&d->attr_refs, x->attrs),
         .n_attributes = x->attrs.n,
-        .original_payload_format = view(x->original_payload_format),
-        .original_payload = view(x->original_payload),
+        .original_payload_format = api_str(x->original_payload_format),
+        .original_payload = api_str(x->original_payload),
         .n_samples = x->n_samples,
         .scope = x->scope,
         .resource = p->m.scopes.v[x->scope].resource,
@@ -227,5 +227,5 @@ bool kiln_link_at(const kiln_profiles *p, uint32_t i, kiln_link *out)
 
 kiln_str kiln_string_at(const kiln_profiles *p, uint32_t i)
 {
-    return p ? view(dict_str(&p->m.dict, i)) : (kiln_str){"", 0};
+    return p ? api_str(dict_str(&p->m.dict, i)) : (kiln_str){"", 0};
 }

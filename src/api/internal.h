@@ -62,7 +62,7 @@ NODISCARD kiln_profiles *api_profiles_new(size_t max_memory, uint64_t seed, err 
 
 /* ---- values: the public types are the model's, seen from outside ---- */
 
-static inline kiln_str view(str s) { return (kiln_str){s.p, s.n}; }
+static inline kiln_str api_str(str s) { return (kiln_str){s.p, s.n}; }
 static inline str text(kiln_str s) { return (str){s.p, s.n}; }
 
 static inline const kiln_member *view_members(const keyvalues *k)

@@ -19,6 +19,17 @@ static inline int64_t add_clamped(int64_t a, int64_t b, bool *saturated)
 
 static inline int64_t abs_clamped(int64_t v) { return v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v; }
 
+/* Bits of view.matched: 1 << MATCHED_x. */
+enum {
+    MATCHED_FOCUS,
+    MATCHED_IGNORE,
+    MATCHED_HIDE,
+    MATCHED_SHOW,
+    MATCHED_FROM,
+    MATCHED_TAGFOCUS,
+    MATCHED_TAGIGNORE
+};
+
 /* ---- tags.c: attributes of samples, as pprof's labels ---- */
 
 typedef struct tag_filter tag_filter;
@@ -71,7 +82,6 @@ typedef struct places {
     bool cuts;        /* a stack can lose frames or be dropped: rows need a look */
     bool hides;       /* some place is hidden */
     uint32_t most;    /* frames of the largest place */
-    unsigned matched; /* bits 1 << MATCHED_x */
     uint32_t *place;  /* by place: view_part.place */
     uint8_t *verdict; /* by place */
     size_t n, cap;
@@ -80,8 +90,6 @@ typedef struct places {
     uint32_t *map_of;  /* by mapping */
     u32s lines;        /* of the location being looked at */
 } places;
-
-enum { MATCHED_FOCUS, MATCHED_IGNORE, MATCHED_HIDE, MATCHED_SHOW, MATCHED_FROM };
 
 /* Patterns of the options and of the profile, then every location.  places_free also after failure. */
 NODISCARD bool places_init(places *x, view *v, const model *m, const profile *p,

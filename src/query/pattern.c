@@ -39,7 +39,7 @@ static bool compile(pattern *p, arena *a, err *e)
                             &at, how);
     if (!p->code) {
         char why[120];
-        if (code == PCRE2_ERROR_NOMEMORY) return no_memory(e);
+        if (code == PCRE2_ERROR_HEAP_FAILED) return no_memory(e);
         pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof why);
         return err_set(e, ERR_USAGE, "%s: `%.*s` is no regular expression: %s (at character %zu)",
                        p->name, p->text.n > 40 ? 40 : (int)p->text.n, p->text.p, why, (size_t)at);

@@ -128,12 +128,12 @@ static bool judge(places *x, uint32_t map, uint8_t *verdict, err *e)
     if (!any_matches(x, &x->m_ignore, map, &yes, e)) return false;
     if (yes) {
         *verdict |= PLACE_IGNORE;
-        x->matched |= 1 << MATCHED_IGNORE;
+        x->v->matched |= 1 << MATCHED_IGNORE;
         return true;
     }
     if (x->focus && !any_matches(x, &x->m_focus, map, &yes, e)) return false;
     if (yes || !x->focus) *verdict |= PLACE_FOCUS;
-    if (yes) x->matched |= 1 << MATCHED_FOCUS;
+    if (yes) x->v->matched |= 1 << MATCHED_FOCUS;
     return true;
 }
 
@@ -157,7 +157,7 @@ static bool hide(places *x, uint32_t map, uint8_t *verdict, err *e)
     bool yes, all;
     if (!any_matches(x, &x->m_hide, map, &yes, e)) return false;
     if (!yes) return true;
-    x->matched |= 1 << MATCHED_HIDE;
+    x->v->matched |= 1 << MATCHED_HIDE;
     if (!matcher_mapping(&x->m_hide, map, &all, e)) return false;
     if (all) x->lines.n = 0;
     if (!all && !keep_lines(x, &x->m_hide, false, e)) return false;
@@ -171,7 +171,7 @@ static bool show(places *x, uint32_t map, uint8_t *verdict, err *e)
     if (!matcher_mapping(&x->m_show, map, &all, e)) return false;
     if (!all && !keep_lines(x, &x->m_show, true, e)) return false;
     if (!x->lines.n) *verdict |= PLACE_HIDDEN;
-    if (x->lines.n) x->matched |= 1 << MATCHED_SHOW;
+    if (x->lines.n) x->v->matched |= 1 << MATCHED_SHOW;
     return true;
 }
 
@@ -184,7 +184,7 @@ static bool show_from(places *x, uint32_t map, uint8_t *verdict, err *e)
             return false;
         if (yes) x->lines.n = i + 1;
     }
-    if (yes) *verdict |= PLACE_FROM, x->matched |= 1 << MATCHED_FROM;
+    if (yes) *verdict |= PLACE_FROM, x->v->matched |= 1 << MATCHED_FROM;
     return true;
 }
 
@@ -329,12 +329,12 @@ static bool judge_tag(places *x, str value, str key, uint8_t *verdict, err *e)
         !tag_matches(x->show, value, key, &shown, e) ||
         !tag_matches(x->show_from, value, key, &from, e))
         return false;
-    if (ignored) *verdict |= PLACE_IGNORE, x->matched |= 1 << MATCHED_IGNORE;
+    if (ignored) *verdict |= PLACE_IGNORE, x->v->matched |= 1 << MATCHED_IGNORE;
     if (!ignored && (focused || !x->focus)) *verdict |= PLACE_FOCUS;
-    if (focused) x->matched |= 1 << MATCHED_FOCUS;
-    if (hidden) x->matched |= 1 << MATCHED_HIDE;
-    if (shown) x->matched |= 1 << MATCHED_SHOW;
-    if (from) x->matched |= 1 << MATCHED_FROM;
+    if (focused) x->v->matched |= 1 << MATCHED_FOCUS;
+    if (hidden) x->v->matched |= 1 << MATCHED_HIDE;
+    if (shown) x->v->matched |= 1 << MATCHED_SHOW;
+    if (from) x->v->matched |= 1 << MATCHED_FROM;
     if (hidden || (x->show && !shown)) *verdict |= PLACE_HIDDEN;
     if (from) *verdict |= PLACE_FROM;
     return true;

@@ -49,6 +49,7 @@ typedef struct rows {
     double weight;
     sieve sieve;
     places places;
+    bool new_places;  /* this profile has others than the one before */
     uint32_t *row_of; /* by stack: row + 1 */
     /* tags as frames */
     tag_texts texts;
@@ -273,23 +274,26 @@ static void tell_unmatched(rows *x)
 {
     const select_opts *o = x->o;
     const struct {
-        bool given, hit;
+        size_t given;
+        unsigned bit;
         const char *name;
     } all[] = {
-        {o->focus.n, x->places.matched & 1 << MATCHED_FOCUS, "focus"},
-        {o->ignore.n, x->places.matched & 1 << MATCHED_IGNORE, "ignore"},
-        {o->hide.n, x->places.matched & 1 << MATCHED_HIDE, "hide"},
-        {o->show.n, x->places.matched & 1 << MATCHED_SHOW, "show"},
-        {o->show_from.n, x->places.matched & 1 << MATCHED_FROM, "show-from"},
-        {o->tagfocus.n, x->sieve.focus_hit, "tagfocus"},
-        {o->tagignore.n, x->sieve.ignore_hit, "tagignore"},
+        {o->focus.n, MATCHED_FOCUS, "focus"},
+        {o->ignore.n, MATCHED_IGNORE, "ignore"},
+        {o->hide.n, MATCHED_HIDE, "hide"},
+        {o->show.n, MATCHED_SHOW, "show"},
+        {o->show_from.n, MATCHED_FROM, "show-from"},
+        {o->tagfocus.n, MATCHED_TAGFOCUS, "tagfocus"},
+        {o->tagignore.n, MATCHED_TAGIGNORE, "tagignore"},
     };
-    char *out = x->v->unmatched;
+    view *v = x->v;
     size_t n = 0;
-    out[0] = '\0';
+    if (x->sieve.focus_hit) v->matched |= 1 << MATCHED_TAGFOCUS;
+    if (x->sieve.ignore_hit) v->matched |= 1 << MATCHED_TAGIGNORE;
+    v->unmatched[0] = '\0';
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
-        if (all[i].given && !all[i].hit)
-            n += (size_t)snprintf(out + n, sizeof x->v->unmatched - n, "%s%s", n ? ", " : "",
+        if (all[i].given && !(v->matched >> all[i].bit & 1))
+            n += (size_t)snprintf(v->unmatched + n, sizeof v->unmatched - n, "%s%s", n ? ", " : "",
                                   all[i].name);
 }
 
@@ -314,7 +318,8 @@ static bool begin_profile(rows *x, err *e)
     x->pool.n = x->pool.cap = 0;
     x->pool.v = NULL;
     x->by_row = (hash_index){0};
-    if (x->places.m && places_same(&x->places, x->p)) return true;
+    x->new_places = !x->places.m || !places_same(&x->places, x->p);
+    if (!x->new_places) return true;
     places_free(&x->places);
     x->by_tag = x->by_list = (hash_index){0};
     x->tags.n = x->lists.n = 0;
@@ -379,7 +384,7 @@ bool view_add(view *v, const model *m, const select_opts *o, double weight, err 
         const uint32_t *old = x.places.place;
         x.p = &m->profiles.v[chosen.v[i]];
         ok = add_profile(&x, e);
-        if (x.places.place != old) renew_places(&x, first_part, old);
+        if (ok && !x.new_places) renew_places(&x, first_part, old);
     }
     if (ok) tell_unmatched(&x);
     sieve_free(&x.sieve);

@@ -81,6 +81,7 @@ typedef struct view {
     uint64_t n_samples;  /* of the profiles */
     uint64_t n_selected; /* samples in the rows */
     bool saturated;
+    unsigned matched; /* patterns that matched something: bits of their own */
     /* patterns that were given and matched nothing, as names for people: "focus, hide"; "" if none */
     char unmatched[96];
 } view;

@@ -76,8 +76,8 @@ bool sieve_passes(sieve *x, const sample *s, bool *yes, err *e)
     const select_opts *o = x->o;
     *yes = true;
     if (o->trace_id.n || o->span_id.n) {
-        const link_ids *l = &x->m->dict.links.v[s->link];
-        *yes = s->link && (!o->trace_id.n || !memcmp(l->trace_id, x->ids, 16)) &&
+        const link_ids *l = s->link ? &x->m->dict.links.v[s->link] : NULL;
+        *yes = l && (!o->trace_id.n || !memcmp(l->trace_id, x->ids, 16)) &&
                (!o->span_id.n || !memcmp(l->span_id, x->ids + 16, 8));
         if (!*yes) return true;
     }

@@ -59,29 +59,29 @@ enum { HEAT_MAX_COLUMNS = 24 * 3600 };
 NODISCARD bool heat_of(const view *v, uint32_t rows, arena *a, heat *out, err *e); /* rows 0: 50 */
 
 /* ---- lanes: one per thread, observations in order of time ---- */
-typedef struct lane {
+typedef struct thread_lane {
     str name;          /* of the thread; "" when not known */
     int64_t thread_id; /* -1: not known */
     int64_t process_id;
-    size_t first, n; /* in lanes.events */
+    size_t first, n; /* in thread_lanes.events */
     int64_t sum;
-} lane;
+} thread_lane;
 
 typedef struct lane_event {
     uint64_t time, duration; /* duration 0: a moment */
     int64_t value;
     uint32_t part, row; /* view.parts, view.rows */
-    uint32_t state;     /* lanes.states; 0: not known */
+    uint32_t state;     /* thread_lanes.states; 0: not known */
 } lane_event;
 
-typedef struct lanes {
-    VEC(lane) v; /* by thread name, then id */
+typedef struct thread_lanes {
+    VEC(thread_lane) v; /* by thread name, then id */
     VEC(lane_event) events;
     VEC(str) states; /* [0] is "" */
     bool intervals;  /* the events are intervals (kiln.event.interval, off-CPU), else moments */
-} lanes;
+} thread_lanes;
 
-NODISCARD bool lanes_of(const view *v, arena *a, lanes *out, err *e);
+NODISCARD bool thread_lanes_of(const view *v, arena *a, thread_lanes *out, err *e);
 
 /* ---- flame chart: time on x, a box for each frame while it stays on the stack ---- */
 typedef struct chart_box {
@@ -97,7 +97,8 @@ typedef struct chart {
 
 /* Neighbouring observations that share frames from the root share their boxes.  A moment lasts until the
  * next one of its lane, at most `gap` ns (0: twice the median distance). */
-NODISCARD bool chart_of(const view *v, const lanes *l, uint64_t gap, arena *a, chart *out, err *e);
+NODISCARD bool chart_of(const view *v, const thread_lanes *l, uint64_t gap, arena *a, chart *out,
+                        err *e);
 
 /* ---- totals by span ---- */
 typedef struct span_total {

@@ -1111,9 +1111,76 @@ static void test_rules(void **state)
     kiln_profiles_free(p);
 }
 
+/* ---- asking ---- */
+
+static void test_query(void **state)
+{
+    (void)state;
+    static const char folded[] = "main;run;work 3\nmain;run 2\nmain;idle 1\n";
+    kiln_error e;
+    kiln_read_options r = NEW(kiln_read_options);
+    r.format = "folded";
+    kiln_profiles *p = kiln_read(folded, sizeof folded - 1, &r, &e);
+    assert_fine(p != NULL, &e);
+    kiln_query_options o = NEW(kiln_query_options);
+    o.hide = "^idle$";
+    kiln_answer *a = kiln_query_top(p, &o, &e);
+    assert_fine(a != NULL, &e);
+    kiln_answer_facts f = NEW(kiln_answer_facts);
+    assert_true(kiln_answer_facts_of(a, &f));
+    assert_int_equal(f.n_rows, 3);
+    assert_int_equal(f.total, 6);
+    assert_text(f.sample_type, "samples");
+    assert_string_equal(f.unmatched, "");
+    kiln_row row = NEW(kiln_row);
+    assert_true(kiln_row_at(a, 1, &row));
+    assert_text(row.label, "run");
+    assert_int_equal(row.self, 2);
+    assert_int_equal(row.total, 5);
+    assert_false(kiln_row_at(a, 3, &row));
+    kiln_answer_free(a);
+
+    static const struct {
+        const char *label;
+        int64_t self, total;
+        uint32_t depth;
+        size_t parent;
+    } nodes[] = {{"", 0, 6, 0, 0},
+                 {"main", 0, 6, 1, 0},
+                 {"run", 2, 5, 2, 1},
+                 {"work", 3, 3, 3, 2},
+                 {"idle", 1, 1, 2, 1}};
+    a = kiln_query_tree(p, NULL, &e);
+    assert_fine(a != NULL, &e);
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+        assert_true(kiln_row_at(a, i, &row));
+        assert_text(row.label, nodes[i].label);
+        assert_int_equal(row.self, nodes[i].self);
+        assert_int_equal(row.total, nodes[i].total);
+        assert_int_equal(row.depth, nodes[i].depth);
+        assert_int_equal(row.parent, nodes[i].parent);
+    }
+    assert_false(kiln_row_at(a, 5, &row));
+    kiln_answer_free(a);
+
+    o.sample_type = "heap";
+    assert_null(kiln_query_top(p, &o, &e));
+    assert_error(&e, KILN_USAGE, "no sample type `heap`; there is samples/count");
+    assert_null(kiln_query_tree(NULL, NULL, &e));
+    assert_error(&e, KILN_USAGE, "profiles is NULL");
+    o.granularity = 99;
+    assert_null(kiln_query_top(p, &o, &e));
+    assert_int_equal(e.code, KILN_USAGE);
+    assert_false(kiln_row_at(NULL, 0, &row));
+    assert_false(kiln_answer_facts_of(NULL, &f));
+    kiln_answer_free(NULL);
+    kiln_profiles_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_query),
         cmocka_unit_test(test_build_and_look),
         cmocka_unit_test(test_round_trips),
         cmocka_unit_test(test_files),

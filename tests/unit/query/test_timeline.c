@@ -1,0 +1,273 @@
+/* Time: series, heat map, lanes, flame chart and spans over a profile whose answers are known. */
+#include "query/timeline.h"
+
+#include "../../support/test.h"
+#include "model/builder.h"
+#include "query/cumulative.h"
+#include "wire/carried.h"
+
+#include <string.h>
+
+#define SECOND UINT64_C(1000000000)
+#define BEGIN (UINT64_C(1700000000) * SECOND)
+
+typedef struct fixture {
+    arena a;
+    builder b;
+    model m;
+    frame_table table;
+    view v;
+    err e;
+} fixture;
+
+static void begin(fixture *x)
+{
+    *x = (fixture){0};
+    assert_true(builder_init(&x->b, &x->a));
+    builder_resource(&x->b, NULL);
+    builder_scope(&x->b, NULL);
+    profile *p = builder_profile(&x->b);
+    p->sample_type.type = builder_string(&x->b, STR("wall"));
+    p->sample_type.unit = builder_string(&x->b, STR("nanoseconds"));
+}
+
+static void finish(fixture *x, const select_opts *o)
+{
+    assert_true(builder_finish(&x->b, &x->m, &x->e));
+    select_opts by = *o;
+    by.by_sample = true;
+    assert_ok(view_of(&x->m, &by, BY_FUNCTION, &x->a, &x->table, &x->v, &x->e), &x->e);
+}
+
+/* names from the root: "main;run" */
+static uint32_t stack_of(fixture *x, const char *names)
+{
+    uint32_t frames[8];
+    size_t n = 0;
+    for (const char *p = names; *p;) {
+        size_t len = strcspn(p, ";");
+        function f = {.name = builder_string(&x->b, (str){p, len})};
+        line l = {.function = builder_function(&x->b, &f)};
+        frames[n++] = builder_location(&x->b, 0, 0, &l, 1, NULL, 0);
+        p += len + (p[len] == ';');
+    }
+    for (size_t i = 0; i < n / 2; i++) {
+        uint32_t t = frames[i];
+        frames[i] = frames[n - 1 - i];
+        frames[n - 1 - i] = t;
+    }
+    return builder_stack(&x->b, frames, n);
+}
+
+/* at: ms after BEGIN */
+static void see(fixture *x, const char *stack, const char *thread, uint64_t at, int64_t value)
+{
+    uint64_t time = BEGIN + at * 1000000;
+    uint32_t attrs[2] = {builder_attribute_str(&x->b, STR(ATTR_THREAD_NAME), str_of(thread)),
+                         builder_attribute_str(&x->b, STR(KILN_ATTR_THREAD_STATE), STR("S"))};
+    uint8_t trace[16] = {1}, id[8] = {(uint8_t)(1 + at / 1000)};
+    builder_sample(&x->b, &(sample){.stack = stack_of(x, stack),
+                                    .link = at < 2000 ? builder_link(&x->b, trace, id) : 0,
+                                    .attrs = attrs,
+                                    .n_attrs = 2,
+                                    .values = &value,
+                                    .n_values = 1,
+                                    .times = &time,
+                                    .n_times = 1});
+}
+
+static void seen(fixture *x, const select_opts *o)
+{
+    begin(x);
+    see(x, "main;run", "b", 10, 5);
+    see(x, "main;run;work", "b", 20, 7);
+    see(x, "main;idle", "b", 30, 1);
+    see(x, "main;run", "a", 1500, 2);
+    see(x, "main;run", "b", 2999, 4);
+    finish(x, o);
+}
+
+static void test_range(void **state)
+{
+    (void)state;
+    fixture x;
+    seen(&x, &(select_opts){.start = BEGIN + 20000000, .end = BEGIN + 2 * SECOND});
+    time_range t = view_time_range(&x.v);
+    assert_u64(t.n_timed, 3);
+    assert_u64(t.start, BEGIN + 20000000);
+    assert_u64(t.end, BEGIN + 1500000000 + 1);
+    assert_u64(x.v.sum, 7 + 1 + 2);
+    arena_free(&x.a);
+}
+
+static void test_series(void **state)
+{
+    (void)state;
+    fixture x;
+    series s;
+    seen(&x, &(select_opts){.all = true});
+    assert_true(series_of(&x.v, SECOND, 0, &x.a, &s, &x.e));
+    assert_u64(s.n, 3);
+    assert_u64(s.time[0], BEGIN);
+    assert_u64(s.sum[0], 13);
+    assert_u64(s.count[0], 3);
+    assert_u64(s.sum[1], 2);
+    assert_u64(s.sum[2], 4);
+    assert_true(series_of(&x.v, 0, 10, &x.a, &s, &x.e));
+    assert_u64(s.step, SECOND / 2); /* 2.989 s in 10: 0.2989, rounded up to 0.5 */
+    assert_false(series_of(&x.v, 1, 0, &x.a, &s, &x.e));
+    assert_int_equal(x.e.code, ERR_USAGE);
+    arena_free(&x.a);
+}
+
+static void test_heat(void **state)
+{
+    (void)state;
+    fixture x;
+    heat h;
+    seen(&x, &(select_opts){.all = true});
+    assert_true(heat_of(&x.v, 100, &x.a, &h, &x.e)); /* rows of 10 ms */
+    assert_u64(h.start, BEGIN);
+    assert_int_equal(h.columns, 3);
+    assert_u64(h.sum[0 * 100 + 1], 5);
+    assert_u64(h.sum[0 * 100 + 2], 7);
+    assert_u64(h.sum[1 * 100 + 50], 2);
+    assert_u64(h.sum[2 * 100 + 99], 4);
+    assert_u64(h.max, 7);
+    arena_free(&x.a);
+}
+
+static void test_lanes_and_chart(void **state)
+{
+    (void)state;
+    fixture x;
+    thread_lanes l;
+    chart c;
+    seen(&x, &(select_opts){.all = true});
+    assert_true(thread_lanes_of(&x.v, &x.a, &l, &x.e));
+    assert_int_equal(l.v.n, 2);
+    assert_false(l.intervals);
+    assert_true(str_eq(l.v.v[0].name, STR("a")));
+    assert_int_equal(l.v.v[1].n, 4);
+    assert_u64(l.v.v[1].sum, 17);
+    assert_true(str_eq(l.states.v[l.events.v[0].state], STR("S")));
+    assert_true(chart_of(&x.v, &l, 10000000, &x.a, &c, &x.e)); /* a moment lasts 10 ms */
+    static const struct {
+        const char *name;
+        uint32_t lane, depth;
+        uint64_t start, end; /* ms */
+        int64_t value;
+    } want[] = {
+        {"main", 0, 0, 1500, 1510, 2}, {"run", 0, 1, 1500, 1510, 2}, {"main", 1, 0, 10, 40, 13},
+        {"run", 1, 1, 10, 30, 12},     {"work", 1, 2, 20, 30, 7},    {"idle", 1, 1, 30, 40, 1},
+        {"main", 1, 0, 2999, 3009, 4}, {"run", 1, 1, 2999, 3009, 4},
+    };
+    assert_int_equal(c.v.n, ARRAY_LEN(want));
+    assert_int_equal(c.max_depth, 3);
+    for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+        const chart_box *b = &c.v.v[i];
+        assert_true(str_eq(frame_label(&x.table, b->frame), str_of(want[i].name)));
+        assert_int_equal(b->lane, want[i].lane);
+        assert_int_equal(b->depth, want[i].depth);
+        assert_u64(b->start, BEGIN + want[i].start * 1000000);
+        assert_u64(b->end, BEGIN + want[i].end * 1000000);
+        assert_u64(b->value, want[i].value);
+    }
+    assert_true(chart_of(&x.v, &l, 0, &x.a, &c, &x.e)); /* the usual distance */
+    arena_free(&x.a);
+}
+
+static void test_spans(void **state)
+{
+    (void)state;
+    fixture x;
+    span_totals s;
+    seen(&x, &(select_opts){.all = true});
+    assert_true(spans_of(&x.v, &x.a, &s, &x.e));
+    assert_int_equal(s.v.n, 3);
+    assert_u64(s.v.v[0].sum, 13);
+    assert_u64(s.v.v[0].n_samples, 3);
+    assert_u64(s.v.v[0].first, BEGIN + 10000000);
+    assert_u64(s.v.v[1].sum, 4);
+    assert_true(id_is_zero(s.v.v[1].link.trace_id, 16)); /* without a link */
+    assert_u64(s.v.v[2].sum, 2);
+    arena_free(&x.a);
+}
+
+static void test_without_time(void **state)
+{
+    (void)state;
+    fixture x;
+    series s;
+    heat h;
+    thread_lanes l;
+    begin(&x);
+    int64_t value = 3;
+    builder_sample(&x.b, &(sample){.stack = stack_of(&x, "main"), .values = &value, .n_values = 1});
+    finish(&x, &(select_opts){.all = true});
+    assert_u64(view_time_range(&x.v).n_timed, 0);
+    assert_u64(view_time_range(&x.v).n_untimed, 1);
+    assert_true(series_of(&x.v, SECOND, 0, &x.a, &s, &x.e));
+    assert_u64(s.step, 0);
+    assert_u64(s.n, 1);
+    assert_u64(s.sum[0], 3);
+    assert_true(heat_of(&x.v, 0, &x.a, &h, &x.e));
+    assert_int_equal(h.columns, 0);
+    assert_true(thread_lanes_of(&x.v, &x.a, &l, &x.e));
+    assert_int_equal(l.v.n, 0);
+    arena_free(&x.a);
+}
+
+/* Three looks at what one process has done since its start, and one of another. */
+static void test_cumulative(void **state)
+{
+    (void)state;
+    fixture x;
+    begin(&x);
+    static const struct {
+        uint64_t start, duration;
+        int64_t value;
+    } looks[] = {{10, 5, 3}, {10, 20, 11}, {10, 10, 7}, {99, 1, 100}};
+    for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
+        profile *p = builder_profile(&x.b);
+        p->sample_type.type = builder_string(&x.b, STR("cpu"));
+        p->time_unix_nano = looks[i].start * SECOND;
+        p->duration_nano = looks[i].duration * SECOND;
+        uint32_t attr =
+            builder_attribute_str(&x.b, STR(KILN_ATTR_AGGREGATION_TEMPORALITY), STR("cumulative"));
+        builder_profile_attrs(&x.b, &attr, 1);
+        builder_sample(
+            &x.b,
+            &(sample){.stack = stack_of(&x, "main"), .values = &looks[i].value, .n_values = 1});
+    }
+    finish(&x, &(select_opts){.sample_type = STR("cpu"), .all = true});
+    const model *m = &x.m;
+    cumulative c;
+    assert_true(cumulative_find(&m, 1, &x.a, &c, &x.e));
+    assert_int_equal(c.n, 4);
+    static const uint32_t order[] = {1, 3, 2, 4}; /* by start, then by how far they go */
+    static const bool replaced[] = {true, true, false, false};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(c.v[i].profile, order[i]);
+        assert_int_equal(c.v[i].replaced, replaced[i]);
+    }
+    assert_int_equal(c.v[2].before, 1);
+    assert_int_equal(c.v[3].before, -1);
+    series s;
+    assert_true(series_of(&x.v, 0, 0, &x.a, &s, &x.e));
+    static const int64_t sums[] = {3, 4, 4, 100};
+    assert_int_equal(s.n, 4);
+    for (size_t i = 0; i < 4; i++) assert_u64(s.sum[i], sums[i]);
+    arena_free(&x.a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_range),      cmocka_unit_test(test_series),
+        cmocka_unit_test(test_heat),       cmocka_unit_test(test_lanes_and_chart),
+        cmocka_unit_test(test_spans),      cmocka_unit_test(test_without_time),
+        cmocka_unit_test(test_cumulative),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
