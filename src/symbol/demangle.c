@@ -1,0 +1,72 @@
+#include "symbol/demangle.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include "base/ban.h"
+
+/* What libiberty has printed so far.  A few bytes can stand for gigabytes of name, and its callback
+ * cannot say "enough": a jump can, and the demanglers hold nothing that would be lost by it. */
+typedef struct sink {
+    char *p;
+    size_t n;
+    jmp_buf full;
+} sink;
+
+static void put(const char *p, size_t n, void *to)
+{
+    sink *s = to;
+    if (n > DEMANGLE_MAX_OUT - s->n) longjmp(s->full, 1);
+    memcpy(s->p + s->n, p, n);
+    s->n += n;
+}
+
+/* libiberty refuses names of more than 1024 bytes unless told not to count; DEMANGLE_MAX_IN bounds
+ * the depth instead (a few hundred bytes of stack a byte of name). */
+static bool run(const char *name, int options, bool *rust, sink *s)
+{
+    options |= DMGL_ANSI | DMGL_NO_RECURSE_LIMIT;
+    if (setjmp(s->full)) return false;
+    *rust = rust_demangle_callback(name, options, put, s) != 0;
+    if (*rust) return true;
+    s->n = 0;
+    return cplus_demangle_v3_callback(name, options, put, s) != 0;
+}
+
+static bool is_mangled(str s) { return str_starts(s, STR("_Z")) || str_starts(s, STR("_R")); }
+
+static str work(demangler *d, str name)
+{
+    char *z = arena_alloc(d->a, name.n + 1);
+    char *room = malloc(2 * DEMANGLE_MAX_OUT);
+    str out = name;
+    bool rust, brief = d->mode == DEMANGLE_SHORT;
+    sink s = {.p = room};
+    if (z && room) {
+        memcpy(z, name.p, name.n);
+        z[name.n] = '\0';
+        if (run(z, brief ? 0 : DMGL_PARAMS, &rust, &s) && s.n) {
+            str full = {room, s.n};
+            char *text = room + DEMANGLE_MAX_OUT;
+            if (brief) full = (str){text, demangle_shorten(full, rust, text, DEMANGLE_MAX_OUT)};
+            char *keep = full.n ? arena_alloc(d->a, full.n) : NULL;
+            if (keep) memcpy(keep, full.p, full.n), out = (str){keep, full.n};
+        }
+    }
+    free(room);
+    return out;
+}
+
+str demangle(demangler *d, str name)
+{
+    if (d->mode == DEMANGLE_NONE || name.n > DEMANGLE_MAX_IN || !is_mangled(name)) return name;
+    uint64_t h = hash_bytes(name.p, name.n, 0);
+    if (!hash_index_room(&d->by_name, d->a)) return name;
+    uint32_t i = hash_first(&d->by_name, h);
+    for (uint32_t at; hash_next(&d->by_name, &i, h, &at); i++)
+        if (str_eq(d->known.v[at].from, name)) return d->known.v[at].to;
+    demangled *k = vec_push(d->a, &d->known);
+    if (!k) return name;
+    hash_put(&d->by_name, i, h, (uint32_t)(d->known.n - 1));
+    *k = (demangled){name, work(d, name)};
+    return k->to;
+}

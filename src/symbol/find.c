@@ -1,0 +1,256 @@
+#include "symbol/find.h"
+
+#include "model/model.h"
+#include <errno.h>
+#include "base/buf.h"
+#include "base/ban.h"
+
+#define SYSTEM_DEBUG "/usr/lib/debug"
+
+typedef struct finder {
+    const binary_id *id;
+    find_dirs dirs;
+    arena *a;
+    found_files *out;
+    char gnu[2 * BUILD_ID_BYTES_MAX + 1]; /* lower-case hex of the build; "" not known */
+} finder;
+
+static bool open_elf(finder *f, const char *path, found_file *out)
+{
+    err e = {0};
+    if (!file_read(path, 0, &out->bytes, &e)) {
+        f->out->no_permission |= e.sys == EACCES || e.sys == EPERM;
+        return false;
+    }
+    out->path = strdup(path);
+    if (out->path && elf_read(out->bytes.bytes, f->a, &out->elf, &e)) return true;
+    free(out->path);
+    file_release(&out->bytes);
+    *out = (found_file){0};
+    return false;
+}
+
+static void close_elf(found_file *f)
+{
+    free(f->path);
+    file_release(&f->bytes);
+    *f = (found_file){0};
+}
+
+static bool hex_eq(str a, str b) /* htlhash is written in either case */
+{
+    if (a.n != b.n) return false;
+    for (size_t i = 0; i < a.n; i++)
+        if ((a.p[i] | 0x20) != (b.p[i] | 0x20)) return false;
+    return true;
+}
+
+static void hex_of(str bytes, char out[2 * BUILD_ID_BYTES_MAX + 1])
+{
+    hex_encode((const uint8_t *)bytes.p, bytes.n, out);
+}
+
+/* ---- is it this build? ---- */
+
+typedef enum verdict { OTHER, SAME, UNKNOWN } verdict;
+
+static verdict compare(finder *f, const found_file *x)
+{
+    build_ids ids = elf_build_ids(&x->elf);
+    char gnu[2 * BUILD_ID_BYTES_MAX + 1] = "";
+    if (ids.gnu.n) hex_of(ids.gnu, gnu);
+    if (f->id->gnu.n && gnu[0]) return hex_eq(f->id->gnu, str_of(gnu)) ? SAME : OTHER;
+    if (f->id->go.n && ids.go.n) return str_eq(f->id->go, ids.go) ? SAME : OTHER;
+    if (f->id->htlhash.n) {
+        uint8_t h[HTLHASH_BYTES];
+        char hex[2 * HTLHASH_BYTES + 1];
+        htlhash(x->bytes.bytes, h);
+        hex_encode(h, sizeof h, hex);
+        return hex_eq(f->id->htlhash, str_of(hex)) ? SAME : OTHER;
+    }
+    return f->id->gnu.n || f->id->go.n ? OTHER : UNKNOWN;
+}
+
+static bool try_file(finder *f, const char *path)
+{
+    found_file x = {0};
+    if (f->out->file.path || !open_elf(f, path, &x)) return false;
+    verdict v = compare(f, &x);
+    f->out->differs |= v == OTHER;
+    if (v == OTHER) {
+        close_elf(&x);
+        return false;
+    }
+    f->out->trusted = v == UNKNOWN;
+    f->out->file = x;
+    return true;
+}
+
+static bool is_debug_of(finder *f, const found_file *x, const uint32_t *crc)
+{
+    build_ids ids = elf_build_ids(&x->elf);
+    char gnu[2 * BUILD_ID_BYTES_MAX + 1] = "";
+    if (ids.gnu.n) hex_of(ids.gnu, gnu);
+    if (f->gnu[0] && gnu[0]) return !strcmp(f->gnu, gnu);
+    return crc && elf_crc(x->bytes.bytes) == *crc;
+}
+
+static bool try_debug(finder *f, const char *path, const uint32_t *crc)
+{
+    found_file x = {0};
+    if (f->out->debug.path || !open_elf(f, path, &x)) return false;
+    bool useful = elf_has(&x.elf, STR(".symtab")) || elf_has(&x.elf, STR(".debug_info"));
+    if (!useful || !is_debug_of(f, &x, crc)) {
+        close_elf(&x);
+        return false;
+    }
+    f->out->debug = x;
+    return true;
+}
+
+/* ---- where ---- */
+
+static const char *dir_at(const finder *f, size_t i)
+{
+    return i < f->dirs.n ? f->dirs.v[i] : SYSTEM_DEBUG;
+}
+
+static str dir_of(str path)
+{
+    const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+    return slash ? (str){path.p, (size_t)(slash - path.p)} : STR(".");
+}
+
+static str base_of(str path)
+{
+    const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+    return slash ? (str){slash + 1, (size_t)(path.p + path.n - slash - 1)} : path;
+}
+
+/* The parts in a row, as a path. */
+static const char *path_of(buf *b, const char *fmt, ...) PRINTF(2, 3);
+static const char *path_of(buf *b, const char *fmt, ...)
+{
+    va_list v;
+    char text[4096];
+    va_start(v, fmt);
+    int n = vsnprintf(text, sizeof text, fmt, v);
+    va_end(v);
+    buf_reset(b);
+    if (n > 0 && (size_t)n < sizeof text) buf_put(b, text, (size_t)n);
+    buf_putc(b, '\0');
+    return b->failed ? "" : b->p;
+}
+
+static void find_file(finder *f, buf *b)
+{
+    str name = f->id->name, deleted = STR(" (deleted)");
+    if (str_ends(name, deleted)) name.n -= deleted.n; /* maybe put back since */
+    if (!name.n || memchr(name.p, '\0', name.n)) return;
+    if (name.p[0] == '/') try_file(f, path_of(b, "%.*s", STR_ARG(name)));
+    for (size_t i = 0; i < f->dirs.n; i++) {
+        str base = base_of(name);
+        if (name.p[0] == '/') try_file(f, path_of(b, "%s%.*s", f->dirs.v[i], STR_ARG(name)));
+        if (base.n) try_file(f, path_of(b, "%s/%.*s", f->dirs.v[i], STR_ARG(base)));
+    }
+}
+
+/* DIR/.build-id/ab/cdef: the file itself; with .debug behind it: its debug information. */
+static void find_by_id(finder *f, buf *b)
+{
+    if (strlen(f->gnu) < 3) return;
+    for (size_t i = 0; i <= f->dirs.n; i++) {
+        const char *dir = dir_at(f, i), *id = f->gnu;
+        try_debug(f, path_of(b, "%s/.build-id/%.2s/%s.debug", dir, id, id + 2), NULL);
+        try_file(f, path_of(b, "%s/.build-id/%.2s/%s", dir, id, id + 2));
+    }
+}
+
+static void find_by_link(finder *f, buf *b)
+{
+    const found_file *file = &f->out->file;
+    elf_link l = file->path ? elf_debug_link(&file->elf) : (elf_link){.name = STR("")};
+    if (!l.name.n) return;
+    str dir = dir_of(str_of(file->path));
+    try_debug(f, path_of(b, "%.*s/%.*s", STR_ARG(dir), STR_ARG(l.name)), &l.crc);
+    try_debug(f, path_of(b, "%.*s/.debug/%.*s", STR_ARG(dir), STR_ARG(l.name)), &l.crc);
+    for (size_t i = 0; i <= f->dirs.n; i++) {
+        try_debug(f, path_of(b, "%s%.*s/%.*s", dir_at(f, i), STR_ARG(dir), STR_ARG(l.name)),
+                  &l.crc);
+        try_debug(f, path_of(b, "%s/%.*s", dir_at(f, i), STR_ARG(l.name)), &l.crc);
+    }
+}
+
+/* A directory of debug files that nobody sorted: NAME.debug. */
+static void find_beside(finder *f, buf *b)
+{
+    str base = base_of(f->id->name);
+    for (size_t i = 0; base.n && i < f->dirs.n; i++)
+        try_debug(f, path_of(b, "%s/%.*s.debug", f->dirs.v[i], STR_ARG(base)), NULL);
+}
+
+static bool try_alt(finder *f, const char *path, str build_id)
+{
+    found_file x = {0};
+    if (f->out->alt.path || !open_elf(f, path, &x)) return false;
+    if (!str_eq(elf_build_ids(&x.elf).gnu, build_id)) {
+        close_elf(&x);
+        return false;
+    }
+    f->out->alt = x;
+    return true;
+}
+
+static void find_alt(finder *f, buf *b)
+{
+    const found_file *d = f->out->debug_is_file ? &f->out->file : &f->out->debug;
+    elf_link l = d->path ? elf_alt_link(&d->elf) : (elf_link){.name = STR("")};
+    if (!l.name.n || l.build_id.n < 2 || l.build_id.n > BUILD_ID_BYTES_MAX) return;
+    char hex[2 * BUILD_ID_BYTES_MAX + 1];
+    hex_of(l.build_id, hex);
+    str dir = dir_of(str_of(d->path));
+    if (l.name.p[0] == '/')
+        try_alt(f, path_of(b, "%.*s", STR_ARG(l.name)), l.build_id);
+    else
+        try_alt(f, path_of(b, "%.*s/%.*s", STR_ARG(dir), STR_ARG(l.name)), l.build_id);
+    for (size_t i = 0; i <= f->dirs.n; i++)
+        try_alt(f, path_of(b, "%s/.build-id/%.2s/%s.debug", dir_at(f, i), hex, hex + 2),
+                l.build_id);
+    f->out->alt_missing = !f->out->alt.path;
+}
+
+void find_files(const binary_id *id, find_dirs dirs, arena *a, found_files *out)
+{
+    finder f = {.id = id, .dirs = dirs, .a = a, .out = out};
+    buf b = {0};
+    *out = (found_files){0};
+    find_file(&f, &b);
+    build_ids ids = out->file.path ? elf_build_ids(&out->file.elf) : (build_ids){0};
+    if (ids.gnu.n)
+        hex_of(ids.gnu, f.gnu);
+    else if (id->gnu.n < sizeof f.gnu)
+        for (size_t i = 0; i < id->gnu.n; i++)
+            f.gnu[i] = (char)(id->gnu.p[i] >= 'A' && id->gnu.p[i] <= 'F' ? id->gnu.p[i] | 0x20
+                                                                         : id->gnu.p[i]);
+    if (strspn(f.gnu, "0123456789abcdef") != strlen(f.gnu)) f.gnu[0] = '\0'; /* it names a path */
+    find_by_id(&f, &b);
+    find_by_link(&f, &b);
+    find_beside(&f, &b);
+    out->debug_is_file = !out->debug.path && out->file.path;
+    find_alt(&f, &b);
+    if (out->file.path) out->differs = false;
+    buf_free(&b);
+}
+
+const elf_file *found_debug(const found_files *f)
+{
+    if (f->debug.path) return &f->debug.elf;
+    return f->debug_is_file ? &f->file.elf : NULL;
+}
+
+void find_release(found_files *f)
+{
+    if (f->file.path) close_elf(&f->file);
+    if (f->debug.path) close_elf(&f->debug);
+    if (f->alt.path) close_elf(&f->alt);
+}

@@ -1,0 +1,287 @@
+#include "support/test.h"
+
+#include "model/builder.h"
+#include "symbol/symbolize.h"
+#include <inttypes.h>
+#include <unistd.h>
+
+static char dir[256];
+
+__attribute__((noinline)) static int marked(int x)
+{
+    __asm__ volatile("" : "+r"(x));
+    return x + 1;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    snprintf(dir, sizeof dir, "/tmp/kiln-symbolize-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    char cmd[300];
+    snprintf(cmd, sizeof cmd, "rm -rf %s", dir);
+    return system(cmd);
+}
+
+/* The mapping of this program that holds `address`. */
+static mapping own_mapping(uint64_t address, char *path, size_t cap)
+{
+    mapping m = {0};
+    FILE *f = fopen("/proc/self/maps", "r");
+    assert_non_null(f);
+    for (char l[4096]; fgets(l, sizeof l, f);) {
+        unsigned long long lo, hi, off;
+        int at = 0;
+        if (sscanf(l, "%llx-%llx %*s %llx %*s %*s %n", &lo, &hi, &off, &at) < 3) continue;
+        if (address < lo || address >= hi) continue;
+        m = (mapping){.memory_start = lo, .memory_limit = hi, .file_offset = off};
+        snprintf(path, cap, "%.*s", (int)strcspn(l + at, "\n"), l + at);
+    }
+    fclose(f);
+    assert_true(m.memory_limit);
+    return m;
+}
+
+typedef struct made {
+    arena a;
+    builder b;
+    model m;
+    symbolize_report r;
+} made;
+
+static uint32_t add_mapping(made *x, mapping m, const char *name, const char *key, const char *id)
+{
+    uint32_t attr = id ? builder_attribute_str(&x->b, str_of(key), str_of(id)) : 0;
+    m.filename = builder_string(&x->b, str_of(name));
+    return builder_mapping(&x->b, &m, &attr, attr != 0);
+}
+
+static void begin_model(made *x)
+{
+    *x = (made){0};
+    assert_true(builder_init(&x->b, &x->a, 0));
+}
+
+static void end_model(made *x, const uint32_t *locations, size_t n, int64_t pid)
+{
+    err e = {0};
+    keyvalue pid_attr = {.key = STR("process.pid"), .value = {.kind = ANY_INT, .i = pid}};
+    resource r = {.attrs = {&pid_attr, pid ? 1 : 0}};
+    builder_resource(&x->b, &r);
+    builder_scope(&x->b, NULL);
+    builder_profile(&x->b);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t stack = builder_stack(&x->b, &locations[i], 1);
+        int64_t one = 1;
+        builder_sample(&x->b, &(sample){.stack = stack, .values = &one, .n_values = 1});
+    }
+    assert_ok(builder_finish(&x->b, &x->m, &e), &e);
+}
+
+static void run(made *x, symbolize_opts o)
+{
+    err e = {0};
+    o.cache_dir = dir;
+    assert_ok(symbolize(&x->m, &o, &x->a, &x->r, &e), &e);
+}
+
+static str name_of(const model *m, uint32_t at)
+{
+    const dict *d = &m->dict;
+    span s = d->locations.v[at].lines;
+    if (!s.n) return STR("");
+    return dict_str(d, d->functions.v[d->lines.v[s.at + s.n - 1].function].name);
+}
+
+/* ---- a file ---- */
+
+static void test_self(void **state)
+{
+    (void)state;
+    for (unsigned again = 0; again < 2; again++) { /* the second time from the cache */
+        made x;
+        char path[4096];
+        uint64_t address = (uint64_t)(uintptr_t)&marked + 1;
+        mapping m = own_mapping(address, path, sizeof path);
+        begin_model(&x);
+        uint32_t map = add_mapping(&x, m, path, NULL, NULL);
+        uint32_t l = builder_location(&x.b, map, address, NULL, 0, NULL, 0);
+        uint32_t fn =
+            builder_function(&x.b, &(function){.name = builder_string(&x.b, STR("kept"))});
+        uint32_t had =
+            builder_location(&x.b, map, address + 1, &(line){.function = fn}, 1, NULL, 0);
+        end_model(&x, (uint32_t[]){l, had}, 2, 0);
+        run(&x, (symbolize_opts){0});
+        assert_true(str_eq(name_of(&x.m, l), STR("marked")));
+        assert_true(str_eq(name_of(&x.m, had), STR("kept")));
+        assert_u64(x.r.n_found, 1);
+        assert_u64(x.r.n_already, 1);
+        assert_u64(x.r.v.n, 1);
+        assert_true(x.r.v.v[0].trusted);
+        assert_u64(x.r.v.v[0].cached, again);
+        const dict *d = &x.m.dict;
+        bool hash = false;
+        for (size_t i = 0; i < d->attributes.n; i++)
+            hash |= str_eq(dict_str(d, d->attributes.v[i].key),
+                           STR("process.executable.build_id.htlhash"));
+        assert_true(hash);
+        (void)marked(1);
+        arena_free(&x.a);
+    }
+}
+
+/* A damaged entry of the cache is made anew. */
+static void test_damaged_cache(void **state)
+{
+    test_self(state);
+    char cmd[600];
+    snprintf(
+        cmd, sizeof cmd,
+        "for f in %s/*.ksym; do printf x | dd of=$f bs=1 seek=200 conv=notrunc 2>/dev/null; done",
+        dir);
+    assert_int_equal(system(cmd), 0);
+    test_self(state);
+}
+
+static void test_force(void **state)
+{
+    (void)state;
+    made x;
+    char path[4096];
+    uint64_t address = (uint64_t)(uintptr_t)&marked + 1;
+    mapping m = own_mapping(address, path, sizeof path);
+    begin_model(&x);
+    uint32_t map = add_mapping(&x, m, path, NULL, NULL);
+    uint32_t fn = builder_function(&x.b, &(function){.name = builder_string(&x.b, STR("old"))});
+    uint32_t l = builder_location(&x.b, map, address, &(line){.function = fn}, 1, NULL, 0);
+    end_model(&x, &l, 1, 0);
+    run(&x, (symbolize_opts){.force = true});
+    assert_true(str_eq(name_of(&x.m, l), STR("marked")));
+    arena_free(&x.a);
+}
+
+/* ---- what is not found ---- */
+
+static void test_states(void **state)
+{
+    (void)state;
+    char path[4096];
+    uint64_t address = (uint64_t)(uintptr_t)&marked + 1;
+    mapping m = own_mapping(address, path, sizeof path);
+    static const char gnu[] = "process.executable.build_id.gnu",
+                      htl[] = "process.executable.build_id.htlhash";
+    const struct {
+        const char *name, *key, *id;
+        module_state want;
+    } cases[] = {
+        {path, gnu, "00112233445566778899aabbccddeeff00112233", MODULE_DIFFERS},
+        {path, htl, "00112233445566778899aabbccddeeff", MODULE_DIFFERS},
+        {"/no/such/file", NULL, NULL, MODULE_MISSING},
+        {"/no/such/file", gnu, "../../../../etc/passwd", MODULE_MISSING},
+        {"/etc/passwd", NULL, NULL, MODULE_MISSING},
+        {"[kernel.kallsyms]_text", gnu, "00112233445566778899aabbccddeeff00112233", MODULE_MISSING},
+        {"//anon", NULL, NULL, MODULE_NO_MAP},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        made x;
+        begin_model(&x);
+        uint32_t map = add_mapping(&x, m, cases[i].name, cases[i].key, cases[i].id);
+        uint32_t l = builder_location(&x.b, map, address, NULL, 0, NULL, 0);
+        end_model(&x, &l, 1, 0);
+        run(&x, (symbolize_opts){0});
+        assert_u64(x.r.v.n, 1);
+        if (x.r.v.v[0].state != cases[i].want)
+            fail_msg("%s: %s", cases[i].name, module_state_name(x.r.v.v[0].state));
+        assert_u64(x.r.n_found, 0);
+        assert_non_null(symbolize_advice(&x.r.v.v[0]));
+        arena_free(&x.a);
+    }
+}
+
+/* ---- text ---- */
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void test_perf_map(void **state)
+{
+    (void)state;
+    char path[64];
+    int64_t pid = 900000000 + getpid(); /* no process has it */
+    snprintf(path, sizeof path, "/tmp/perf-%" PRId64 ".map", pid);
+    write_text(path, "7f0000001000 100 LApp;::run\n");
+    made x;
+    begin_model(&x);
+    uint32_t map =
+        add_mapping(&x, (mapping){0x7f0000000000, 0x7f0000010000, 0, 0, {0}}, "//anon", NULL, NULL);
+    uint32_t l[3] = {builder_location(&x.b, map, 0x7f0000001010, NULL, 0, NULL, 0),
+                     builder_location(&x.b, 0, 0x7f00000010ff, NULL, 0, NULL, 0),
+                     builder_location(&x.b, map, 0x7f0000002000, NULL, 0, NULL, 0)};
+    end_model(&x, l, 3, pid);
+    run(&x, (symbolize_opts){0});
+    unlink(path);
+    assert_true(str_eq(name_of(&x.m, l[0]), STR("LApp;::run")));
+    assert_true(str_eq(name_of(&x.m, l[1]), STR("LApp;::run")));
+    assert_true(str_eq(name_of(&x.m, l[2]), STR("")));
+    assert_u64(x.r.n_found, 2);
+    arena_free(&x.a);
+}
+
+static void test_kernel(void **state)
+{
+    (void)state;
+    char path[300];
+    snprintf(path, sizeof path, "%s/kallsyms", dir);
+    write_text(path, "ffffffff81000000 T _text\nffffffff81000100 T do_syscall_64\n"
+                     "ffffffffc0000000 t ext4_write\t[ext4]\n");
+    made x;
+    begin_model(&x);
+    /* 16 MiB higher than when the list was made. */
+    uint64_t start = 0xffffffff82000000;
+    uint32_t map = add_mapping(&x, (mapping){start, start + 0x1000000, start, 0, {0}},
+                               "[kernel.kallsyms]_text", NULL, NULL);
+    uint32_t l[2] = {builder_location(&x.b, map, start + 0x110, NULL, 0, NULL, 0),
+                     builder_location(&x.b, 0, 0xffffffff81000105, NULL, 0, NULL, 0)};
+    end_model(&x, l, 2, 0);
+    run(&x, (symbolize_opts){.module.kallsyms = path});
+    assert_true(str_eq(name_of(&x.m, l[0]), STR("do_syscall_64")));
+    assert_true(str_eq(name_of(&x.m, l[1]), STR("do_syscall_64")));
+    arena_free(&x.a);
+}
+
+static void test_empty(void **state)
+{
+    (void)state;
+    made x;
+    begin_model(&x);
+    end_model(&x, NULL, 0, 0);
+    run(&x, (symbolize_opts){0});
+    assert_u64(x.r.n_locations, 0);
+    x.m = (model){0};
+    run(&x, (symbolize_opts){0});
+    arena_free(&x.a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_self, begin, end),
+        cmocka_unit_test_setup_teardown(test_damaged_cache, begin, end),
+        cmocka_unit_test_setup_teardown(test_force, begin, end),
+        cmocka_unit_test_setup_teardown(test_states, begin, end),
+        cmocka_unit_test_setup_teardown(test_perf_map, begin, end),
+        cmocka_unit_test_setup_teardown(test_kernel, begin, end),
+        cmocka_unit_test_setup_teardown(test_empty, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
