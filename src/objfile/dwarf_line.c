@@ -283,9 +283,10 @@ static bool read_table(dwarf *d, dwarf_unit *u, uint64_t offset)
 
 bool dwarf_read_lines(dwarf *d, dwarf_unit *u)
 {
-    uint64_t offset = u->stmt_list.u, h = hash_mix(2, offset);
+    uint64_t offset = u->stmt_list.u;
     if (!u->stmt_list.form) return true;
     if (!hash_index_room(&d->by_line_offset, d->b->a)) return no_memory(d);
+    uint64_t h = hash_mix(d->by_line_offset.seed, offset);
     uint32_t i = hash_first(&d->by_line_offset, h);
     for (uint32_t at; hash_next(&d->by_line_offset, &i, h, &at); i++)
         if (d->line_tables.v[at].offset == offset) return u->line_table = at + 1, true;

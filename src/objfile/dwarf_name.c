@@ -72,8 +72,8 @@ static uint32_t resolve(dwarf *d, const dwarf_unit *u, const dwarf_die *die)
 /* An inlined function is met again and again: its name is found once. */
 static uint32_t known(dwarf *d, const dwarf_unit *u, const dwarf_die *die, uint64_t offset)
 {
-    uint64_t h = hash_mix(1, offset);
     if (!hash_index_room(&d->by_die, d->b->a)) return d->b->failed = true, 0;
+    uint64_t h = hash_mix(d->by_die.seed, offset);
     uint32_t i = hash_first(&d->by_die, h);
     for (uint32_t at; hash_next(&d->by_die, &i, h, &at); i++)
         if (d->known.v[at].offset == offset) return d->known.v[at].function;

@@ -113,8 +113,8 @@ static bool read_abbrevs(dwarf *d, dwarf_abbrevs *t)
 
 static bool find_abbrevs(dwarf *d, dwarf_unit *u)
 {
-    uint64_t h = hash_mix(0, u->abbrev_offset);
     if (!hash_index_room(&d->by_abbrev_offset, d->b->a)) return no_memory(d);
+    uint64_t h = hash_mix(d->by_abbrev_offset.seed, u->abbrev_offset);
     uint32_t i = hash_first(&d->by_abbrev_offset, h);
     for (uint32_t at; hash_next(&d->by_abbrev_offset, &i, h, &at); i++)
         if (d->tables.v[at].offset == u->abbrev_offset) {

@@ -9,8 +9,8 @@ enum { MINI_MAX = 256 << 20 };
 uint32_t index_text(index_builder *b, str s)
 {
     if (!s.n) return 0;
-    uint64_t h = hash_bytes(s.p, s.n, 0);
     if (!hash_index_room(&b->by_text, b->a)) return b->failed = true, 0;
+    uint64_t h = hash_bytes(s.p, s.n, b->by_text.seed);
     uint32_t i = hash_first(&b->by_text, h);
     for (uint32_t at; hash_next(&b->by_text, &i, h, &at); i++) {
         const char *p = b->text.v + b->text_at.v[at];
@@ -30,8 +30,8 @@ uint32_t index_text(index_builder *b, str s)
 uint32_t index_function_of(index_builder *b, str linkage_name, str name, uint32_t line)
 {
     index_function f = {index_text(b, linkage_name), index_text(b, name), line};
-    uint64_t h = hash_mix(hash_mix(f.linkage_name, f.name), line);
     if (!hash_index_room(&b->by_function, b->a)) return b->failed = true, 0;
+    uint64_t h = hash_bytes(&f, sizeof f, b->by_function.seed);
     uint32_t i = hash_first(&b->by_function, h);
     for (uint32_t at; hash_next(&b->by_function, &i, h, &at); i++)
         if (!memcmp(&b->functions.v[at], &f, sizeof f)) return at + 1;

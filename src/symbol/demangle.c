@@ -59,8 +59,8 @@ static str work(demangler *d, str name)
 str demangle(demangler *d, str name)
 {
     if (d->mode == DEMANGLE_NONE || name.n > DEMANGLE_MAX_IN || !is_mangled(name)) return name;
-    uint64_t h = hash_bytes(name.p, name.n, 0);
     if (!hash_index_room(&d->by_name, d->a)) return name;
+    uint64_t h = hash_bytes(name.p, name.n, d->by_name.seed);
     uint32_t i = hash_first(&d->by_name, h);
     for (uint32_t at; hash_next(&d->by_name, &i, h, &at); i++)
         if (str_eq(d->known.v[at].from, name)) return d->known.v[at].to;

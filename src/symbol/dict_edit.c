@@ -18,15 +18,16 @@ static bool move(arena *a, void **v, size_t n, size_t *cap, size_t size)
 
 #define MOVE(a, vec) move((a), (void **)&(vec)->v, (vec)->n, &(vec)->cap, sizeof *(vec)->v)
 
-static uint64_t hash_function(const function *f)
+static uint64_t hash_function(const function *f, uint64_t seed)
 {
-    uint64_t h = hash_mix((uint64_t)f->start_line, (uint64_t)f->name << 32 | f->system_name);
+    uint64_t h =
+        hash_mix(hash_mix(seed, (uint64_t)f->start_line), (uint64_t)f->name << 32 | f->system_name);
     return hash_mix(h, f->filename);
 }
 
-static uint64_t hash_attribute(const attribute *t)
+static uint64_t hash_attribute(const attribute *t, uint64_t seed)
 {
-    return hash_mix(builder_hash_any(&t->value, 0), (uint64_t)t->key << 32 | t->unit);
+    return hash_mix(builder_hash_any(&t->value, seed), (uint64_t)t->key << 32 | t->unit);
 }
 
 static bool add_to(dict_edit *x, hash_index *t, uint64_t h, size_t position)
@@ -51,12 +52,13 @@ bool dict_edit_begin(dict_edit *x, dict *d, arena *a)
         (!d->attributes.n && !vec_push(a, &d->attributes)))
         return false;
     for (size_t i = d->strings.n; i-- > 0;) /* of equal ones the first is found: it came last */
-        if (!add_to(x, &x->strings, hash_bytes(d->strings.v[i].p, d->strings.v[i].n, 0), i))
+        if (!add_to(x, &x->strings, hash_bytes(d->strings.v[i].p, d->strings.v[i].n, a->seed), i))
             return false;
     for (size_t i = 0; i < d->functions.n; i++)
-        if (!add_to(x, &x->functions, hash_function(&d->functions.v[i]), i)) return false;
+        if (!add_to(x, &x->functions, hash_function(&d->functions.v[i], a->seed), i)) return false;
     for (size_t i = 0; i < d->attributes.n; i++)
-        if (!add_to(x, &x->attributes, hash_attribute(&d->attributes.v[i]), i)) return false;
+        if (!add_to(x, &x->attributes, hash_attribute(&d->attributes.v[i], a->seed), i))
+            return false;
     return true;
 }
 
@@ -82,7 +84,7 @@ uint32_t dict_edit_string(dict_edit *x, str s)
 {
     if (!s.n) return 0;
     if (!utf8_ok(s.p, s.n)) s = copy_text(x, s);
-    uint64_t h = hash_bytes(s.p, s.n, 0);
+    uint64_t h = hash_bytes(s.p, s.n, x->a->seed);
     if (!hash_index_room(&x->strings, x->a)) return x->failed = true, 0;
     uint32_t i = hash_first(&x->strings, h);
     for (uint32_t at; hash_next(&x->strings, &i, h, &at); i++)
@@ -100,7 +102,7 @@ uint32_t dict_edit_string(dict_edit *x, str s)
 
 uint32_t dict_edit_function(dict_edit *x, const function *f)
 {
-    uint64_t h = hash_function(f);
+    uint64_t h = hash_function(f, x->a->seed);
     if (!hash_index_room(&x->functions, x->a)) return x->failed = true, 0;
     uint32_t i = hash_first(&x->functions, h);
     for (uint32_t at; hash_next(&x->functions, &i, h, &at); i++) {
@@ -119,7 +121,7 @@ uint32_t dict_edit_function(dict_edit *x, const function *f)
 static uint32_t add_attribute(dict_edit *x, str key, any value)
 {
     attribute t = {.key = dict_edit_string(x, key), .value = value};
-    uint64_t h = hash_attribute(&t);
+    uint64_t h = hash_attribute(&t, x->a->seed);
     if (!hash_index_room(&x->attributes, x->a)) return x->failed = true, 0;
     uint32_t i = hash_first(&x->attributes, h);
     for (uint32_t at; hash_next(&x->attributes, &i, h, &at); i++) {

@@ -77,7 +77,7 @@ static void cache_key(const found_files *f, char *out, size_t cap)
 static bool make_index(module *m, const found_files *f, const module_opts *o, symbol_cache *c,
                        const char *key)
 {
-    arena a = {.budget = o->max_memory ? o->max_memory : DEFAULT_MEMORY};
+    arena a = {.budget = o->max_memory ? o->max_memory : DEFAULT_MEMORY, .seed = o->seed};
     index_source s = {.file = f->file.path ? &f->file.elf : NULL,
                       .debug = found_debug(f),
                       .alt = f->alt.path ? &f->alt.elf : NULL};

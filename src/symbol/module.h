@@ -21,6 +21,7 @@ typedef struct module_opts {
     find_dirs dirs;
     const char *kallsyms; /* NULL: /proc/kallsyms where the profile is of the running kernel */
     size_t max_memory;    /* for making an index; 0: 4 GiB */
+    uint64_t seed;        /* of hash tables; nothing that is made depends on it */
 } module_opts;
 
 typedef struct module {

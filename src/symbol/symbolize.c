@@ -53,8 +53,8 @@ static uint32_t function_of(symbolizer *s, uint32_t at, const index_frame *frame
 {
     index_frame f = *frame;
     f.line = f.column = 0;
-    uint64_t h = hash_bytes(&f, sizeof f, at);
     if (!hash_index_room(&s->by_frame, s->a)) return s->edit.failed = true, 0;
+    uint64_t h = hash_mix(hash_bytes(&f, sizeof f, s->by_frame.seed), at);
     uint32_t i = hash_first(&s->by_frame, h);
     for (uint32_t k; hash_next(&s->by_frame, &i, h, &k); i++)
         if (s->known.v[k].place == at && !memcmp(&s->known.v[k].f, &f, sizeof f))

@@ -115,9 +115,9 @@ static str join_key(places *p, const char *kind, const binary_id *id)
 /* The place of a key: position in *at.  true: it is new, and to be opened. */
 static bool is_new(places *p, str key, uint32_t *at)
 {
-    uint64_t h = hash_bytes(key.p, key.n, 0);
     *at = 0;
     if (!hash_index_room(&p->by_key, p->a)) return p->failed = true, false;
+    uint64_t h = hash_bytes(key.p, key.n, p->by_key.seed);
     uint32_t i = hash_first(&p->by_key, h);
     for (; hash_next(&p->by_key, &i, h, at); i++)
         if (str_eq(p->v.v[*at].key, key)) return false;

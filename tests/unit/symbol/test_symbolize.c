@@ -64,7 +64,7 @@ static uint32_t add_mapping(made *x, mapping m, const char *name, const char *ke
 static void begin_model(made *x)
 {
     *x = (made){0};
-    assert_true(builder_init(&x->b, &x->a, 0));
+    assert_true(builder_init(&x->b, &x->a));
 }
 
 static void end_model(made *x, const uint32_t *locations, size_t n, int64_t pid)
