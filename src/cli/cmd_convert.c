@@ -2,21 +2,19 @@
 
 #include "cli/convert.h"
 #include "cli/input.h"
+#include "cli/output.h"
 #include "cli/supply.h"
 #include "model/extras.h"
 #include "model/merge.h"
 #include "wire/json.h"
 #include "base/ban.h"
-#include <errno.h>
 
 enum { LONG_WORK = 32 << 20 }; /* bytes of input that are worth a word on the terminal */
 
 typedef struct conversion {
     cli *c;
-    const char *out_path; /* its name, and the names of the inputs */
-    const char **in_path;
-    const format *to;
-    codec pack;
+    output out;
+    const char **in_path; /* the names of the inputs */
     input *in;
     size_t n_in;
     supply supply;
@@ -28,24 +26,6 @@ typedef struct conversion {
 
 /* ---- what to write ---- */
 
-/* The format that --to, the output's name or, for a pipe, the input says. */
-static bool choose_format(conversion *v)
-{
-    cli *c = v->c;
-    str path = str_of(v->out_path);
-    v->pack = codec_of_suffix(path);
-    if (c->o.to) {
-        v->to = format_named(str_of(c->o.to));
-        return true;
-    }
-    v->to = format_for_path(path);
-    if (v->to) return true;
-    cli_fail(c, EXIT_USAGE,
-             "%s: the name does not say which format to write; --to does (`kiln formats`)",
-             v->out_path);
-    return false;
-}
-
 /* Options that change what is written, whatever comes in. */
 static bool asks_for_change(const conversion *v)
 {
@@ -56,14 +36,14 @@ static bool asks_for_change(const conversion *v)
 
 static bool is_copy(const conversion *v)
 {
-    return v->n_in == 1 && !asks_for_change(v) && document_is(&v->in[0].doc, v->to);
+    return v->n_in == 1 && !asks_for_change(v) && document_is(&v->in[0].doc, v->out.to);
 }
 
 /* JSON lines stay JSON lines when that is what the output is called. */
 static bool is_copy_of_lines(const conversion *v)
 {
     const document *d = &v->in[0].doc;
-    bool lines = str_ends(str_of(v->out_path), STR(".jsonl")) && v->to == &format_otlp_json;
+    bool lines = str_ends(str_of(v->out.path), STR(".jsonl")) && v->out.to == &format_otlp_json;
     for (size_t i = 0; i < d->parts.n; i++) lines &= d->parts.v[i].format == &format_otlp_json;
     return lines && v->n_in == 1 && d->framing == FRAMING_JSON && !asks_for_change(v);
 }
@@ -132,7 +112,7 @@ static bool encode(conversion *v, err *e)
                     .timestamps = o->timestamps,
                     .title = input_title(v->in_path[0]),
                     .ledger = &v->ledger};
-    if (!v->to->write(v->to, m, &w, &v->bytes, e)) return false;
+    if (!v->out.to->write(v->out.to, m, &w, &v->bytes, e)) return false;
     v->result = buf_view(&v->bytes);
     return true;
 }
@@ -151,18 +131,6 @@ static bool produce(conversion *v, err *e)
     return encode(v, e);
 }
 
-static bool deliver(conversion *v, err *e)
-{
-    buf packed = {0};
-    str bytes = v->result;
-    codec c = v->pack != CODEC_NONE ? v->pack : v->to->pack;
-    bool ok = c == CODEC_NONE || pack(c, bytes, &packed, e);
-    if (c != CODEC_NONE) bytes = buf_view(&packed);
-    ok = ok && file_write(v->out_path, bytes, e);
-    buf_free(&packed);
-    return ok;
-}
-
 /* ---- what was lost ---- */
 
 static void tell(conversion *v)
@@ -179,12 +147,7 @@ static void tell(conversion *v)
         buf_putc(&c->out, '\n');
         return;
     }
-    if (c->o.quiet || !v->ledger.n) return;
-    buf b = {0};
-    ledger_text(&b, &v->ledger, c->term_err.color);
-    cli_note(c, "%s: what %s could not carry as it was", v->out_path, v->to->name);
-    fwrite(b.p, 1, b.n, stderr);
-    buf_free(&b);
+    output_losses(c, &v->out, &v->ledger);
 }
 
 /* A flag that found nothing to do may be a mistake. */
@@ -212,21 +175,20 @@ static void convert(conversion *v)
 {
     cli *c = v->c;
     err e = {0};
-    if (input_bytes(v) > LONG_WORK) cli_status(c, "writing %s ...", v->out_path);
+    if (input_bytes(v) > LONG_WORK) cli_status(c, "writing %s ...", v->out.path);
     bool ok = produce(v, &e);
-    if (!ok) cli_fail_err(c, v->out_path, &e);
+    if (!ok) cli_fail_err(c, v->out.path, &e);
     if (!ok) return;
     tell(v);
     tell_unused(v);
     if (c->o.strict && ledger_lost(&v->ledger)) {
         cli_fail(c, EXIT_BAD_INPUT, "%s: not written, because something would be lost (--strict)",
-                 v->out_path);
+                 v->out.path);
         return;
     }
-    ok = deliver(v, &e);
+    ok = output_write(&v->out, v->result, &e);
     cli_status(c, "%s", "");
-    if (ok || e.sys == EPIPE) return;
-    cli_fail_err(c, strcmp(v->out_path, "-") ? v->out_path : "standard output", &e);
+    if (!ok) output_fail(c, &v->out, &e);
 }
 
 /* Opens the inputs, converts, closes. */
@@ -248,28 +210,19 @@ static void run(conversion *v)
 
 /* ---- usage ---- */
 
-static bool check_output(const cli *c, const conversion *v)
-{
-    return !strcmp(v->out_path, "-") && c->term.tty && !(v->to->text && v->pack == CODEC_NONE);
-}
-
 static bool usage(cli *c, conversion *v)
 {
     err e = {0};
     v->in_path = c->args;
     v->n_in = c->n_args;
-    v->out_path = c->o.output;
-    if (!v->out_path && c->n_args >= 2) v->out_path = c->args[--v->n_in];
-    if (!v->out_path) {
+    v->out.path = c->o.output;
+    if (!v->out.path && c->n_args >= 2) v->out.path = c->args[--v->n_in];
+    if (!v->out.path) {
         cli_fail(c, EXIT_USAGE, "%s wants an input and an output; for example: %s",
                  c->command->name, c->command->examples[0].line);
         return false;
     }
-    if (c->o.json && !strcmp(v->out_path, "-")) {
-        cli_fail(c, EXIT_USAGE,
-                 "--json prints the ledger on standard output, so the result cannot go there too");
-        return false;
-    }
+    if (output_is_taken(c, v->out.path, "ledger")) return false;
     if (!supply_parse(&c->o, &v->supply, &e)) {
         cli_fail_err(c, NULL, &e);
         return false;
@@ -279,11 +232,7 @@ static bool usage(cli *c, conversion *v)
 
 static bool single_usage(cli *c, conversion *v)
 {
-    if (!choose_format(v)) return false;
-    if (!check_output(c, v)) return true;
-    cli_fail(c, EXIT_USAGE, "%s is not text, and standard output is a terminal: redirect it",
-             v->to->name);
-    return false;
+    return output_choose(c, v->out.path, &v->out) && !output_is_shown(c, &v->out);
 }
 
 /* ---- --split into a directory ---- */
@@ -323,7 +272,7 @@ static void split(cli *c, const conversion *all)
     bool ok = names != NULL;
     for (size_t i = 0; ok && i < all->n_in; i++) {
         buf b = {0};
-        own_name(&b, all->out_path, all->in_path[i], all->to);
+        own_name(&b, all->out.path, all->in_path[i], all->out.to);
         names[i] = b.p;
         ok = !b.failed;
     }
@@ -333,8 +282,8 @@ static void split(cli *c, const conversion *all)
         conversion v = *all;
         v.n_in = 1;
         v.in_path = &all->in_path[i];
-        v.out_path = names[i];
-        v.pack = CODEC_NONE;
+        v.out.path = names[i];
+        v.out.pack = CODEC_NONE;
         run(&v);
     }
     for (size_t i = 0; names && i < all->n_in; i++) free(names[i]);
@@ -345,8 +294,8 @@ exit_code convert_files(cli *c, bool merge)
 {
     conversion v = {.c = c, .merge = merge};
     if (!usage(c, &v)) return c->worst;
-    if (c->o.split && str_ends(str_of(v.out_path), STR("/"))) {
-        v.to = c->o.to ? format_named(str_of(c->o.to)) : &format_otlp;
+    if (c->o.split && str_ends(str_of(v.out.path), STR("/"))) {
+        v.out.to = c->o.to ? format_named(str_of(c->o.to)) : &format_otlp;
         split(c, &v);
     } else if (single_usage(c, &v)) {
         run(&v);

@@ -234,6 +234,28 @@ static const command all_commands[COMMAND_COUNT] = {
             .max_args = SIZE_MAX,
             .run = cmd_flame,
         },
+    [COMMAND_SYMBOLIZE] =
+        {
+            .name = "symbolize",
+            .args = "IN -o OUT",
+            .summary = "give addresses names, files, lines and inlined calls",
+            .about = "Reads a profile of any format and writes it with names for the addresses "
+                     "that have none, from the binaries and debug files of this machine. A file "
+                     "is used only when it is the build that ran. What was found and what was "
+                     "not is said on standard error, binary by binary, with the one thing to "
+                     "do.\n\n"
+                     "The first look at a binary makes an index of it, which is kept below "
+                     "XDG_CACHE_HOME/kiln/symbols.",
+            .examples = {{"A recording of perf", "kiln symbolize perf.data -o app.otlp"},
+                         {"With debug files from elsewhere",
+                          "kiln symbolize --debug-dir ./symbols app.otlp -o named.pb.gz"},
+                         {"What is missing?",
+                          "kiln symbolize --json in.otlp -o out.otlp | jq '.binaries[].advice'"}},
+            .operands = OPERAND_FILES,
+            .min_args = 1,
+            .max_args = 2,
+            .run = cmd_symbolize,
+        },
     [COMMAND_FORMATS] =
         {
             .name = "formats",

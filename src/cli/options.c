@@ -11,7 +11,8 @@
 /* Those that ask about a selection of samples (cli/question.h). */
 #define ASKERS (IN(TOP) | IN(TREE) | IN(PEEK) | IN(LIST) | IN(TRACES) | IN(DIFF) | IN(SERIES))
 #define GRAPHS (IN(TOP) | IN(TREE) | IN(PEEK) | IN(DIFF))
-#define READERS (IN(INFO) | IN(CAT) | IN(CONVERT) | IN(CHECK) | IN(MERGE) | IN(FLAME) | ASKERS)
+#define READERS                                                                                    \
+    (IN(INFO) | IN(CAT) | IN(CONVERT) | IN(CHECK) | IN(MERGE) | IN(FLAME) | IN(SYMBOLIZE) | ASKERS)
 #define AT(field) offsetof(cli_options, field)
 
 #define LAYOUTS "1.3 1.4 1.5 1.6 1.7 1.8 1.9 1.10 1.11 current"
@@ -28,13 +29,16 @@ static const option_desc all_options[] = {
     {"format", 'f', OPTION_CHOICE, AT(format), IN(CAT), "FORM", "yaml json text arrays-yaml",
      "How to print: yaml (default, for reading), json (OTLP/JSON), text (protobuf text format, "
      "as protoc --decode prints it), arrays-yaml (any format, in the first draft's own shape)."},
-    {"output", 'o', OPTION_PATH, AT(output), IN(CONVERT) | IN(CHECK) | IN(MERGE) | IN(FLAME),
-     "FILE", NULL, "Where to write; - is standard output. The file appears whole or not at all."},
+    {"output", 'o', OPTION_PATH, AT(output),
+     IN(CONVERT) | IN(CHECK) | IN(MERGE) | IN(FLAME) | IN(SYMBOLIZE), "FILE", NULL,
+     "Where to write; - is standard output. The file appears whole or not at all."},
     {"json", 0, OPTION_FLAG, AT(json), IN(FORMATS), NULL, NULL,
      "Print the table as JSON (docs/formats.md)."},
+    {"json", 0, OPTION_FLAG, AT(json), IN(SYMBOLIZE), NULL, NULL,
+     "Print what was found, binary by binary, as JSON on standard output (docs/symbolize.md)."},
     {"from", 0, OPTION_READS, AT(from), READERS, "FORMAT", NULL,
      "Read the input as this format instead of looking at its bytes (kiln formats)."},
-    {"to", 't', OPTION_WRITES, AT(to), IN(CONVERT) | IN(MERGE), "FORMAT", NULL,
+    {"to", 't', OPTION_WRITES, AT(to), IN(CONVERT) | IN(MERGE) | IN(SYMBOLIZE), "FORMAT", NULL,
      "Write this format instead of the one the output's name suggests. original gives back the "
      "file that --keep-original kept."},
     {"to", 't', OPTION_CHOICE, AT(to), IN(FLAME), "PICTURE", "html",
@@ -77,8 +81,26 @@ static const option_desc all_options[] = {
      "folded, collapsed: percent-encode what a name may not hold, and decode it on reading."},
     {"strict", 0, OPTION_FLAG, AT(strict), IN(CONVERT) | IN(MERGE), NULL, NULL,
      "Write nothing and exit with 1 when anything would be lost."},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), IN(CONVERT) | IN(CHECK) | IN(MERGE), NULL, NULL,
-     "Say nothing unless something fails."},
+    {"debug-dir", 0, OPTION_LIST, AT(debug_dir), IN(SYMBOLIZE), "DIR", NULL,
+     "Look for binaries and debug files here before /usr/lib/debug: by build id "
+     "(DIR/.build-id), by path and by name. May be repeated."},
+    {"demangle", 0, OPTION_CHOICE, AT(demangle), IN(SYMBOLIZE), "HOW", "short full none",
+     "Names of C++ and Rust: short (default) leaves out template arguments and parameters."},
+    {"kallsyms", 0, OPTION_PATH, AT(kallsyms), IN(SYMBOLIZE), "FILE", NULL,
+     "Names of the kernel that ran, in the form of /proc/kallsyms; without it that file itself, "
+     "when the profile is of the running kernel."},
+    {"perf-map", 0, OPTION_PATH, AT(perf_map), IN(SYMBOLIZE), "FILE", NULL,
+     "Names of code made at run time (default /tmp/perf-PID.map)."},
+    {"force", 0, OPTION_FLAG, AT(force), IN(SYMBOLIZE), NULL, NULL,
+     "Look up addresses that have names, too."},
+    {"no-cache", 0, OPTION_FLAG, AT(no_cache), IN(SYMBOLIZE), NULL, NULL,
+     "Neither read nor write indexes below XDG_CACHE_HOME."},
+    {"cache-size", 0, OPTION_SIZE, AT(cache_size), IN(SYMBOLIZE), "SIZE", NULL,
+     "Most bytes of indexes to keep (default 1GiB)."},
+    {"strict", 0, OPTION_FLAG, AT(strict), IN(SYMBOLIZE), NULL, NULL,
+     "Write nothing and exit with 1 when an address is left without a name."},
+    {"quiet", 'q', OPTION_FLAG, AT(quiet), IN(CONVERT) | IN(CHECK) | IN(MERGE) | IN(SYMBOLIZE),
+     NULL, NULL, "Say nothing unless something fails."},
     {"rules", 0, OPTION_FLAG, AT(rules), IN(CHECK), NULL, NULL, "List the rules and exit."},
     {"only", 0, OPTION_LIST, AT(only), IN(CHECK), "RULES", NULL,
      "Check only these rules, such as P-06,P-21."},

@@ -37,8 +37,10 @@ typedef struct cli_options {
     bool split, no_extras, keep_original, percent, thread_frames, timestamps;
     const char *from, *to, *layout, *format, *output, *color, *diff;
     const char *profile_id, *start, *end, *schema_url, *sample_type, *time_anchor;
-    option_list only, ignore;
-    uint64_t max_bytes, max_memory, max_payload;
+    bool force, no_cache;
+    const char *demangle, *kallsyms, *perf_map;
+    option_list only, ignore, debug_dir;
+    uint64_t max_bytes, max_memory, max_payload, cache_size;
 
     /* questions about a selection (cli/question.h) */
     const char *wanted_type, *wanted_id, *since, *until;
@@ -97,6 +99,7 @@ typedef enum command_id {
     COMMAND_CONVERT,
     COMMAND_CHECK,
     COMMAND_FLAME,
+    COMMAND_SYMBOLIZE,
     COMMAND_FORMATS,
     COMMAND_HELP,
     COMMAND_VERSION,

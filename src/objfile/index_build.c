@@ -149,6 +149,9 @@ static bool find_symbols(index_builder *b, const index_source *s, symbol_list *o
     if (s->file && !whole &&
         (!add_mini(b, s->file, out) || !add_table(b, s->file, ELF_DYNSYM, INDEX_HAS_DYNAMIC, out)))
         return false;
+    err why = {0}; /* stubs that cannot be read have no names */
+    if (s->file && !symbols_of_plt(s->file, b->a, out, &why) && why.code == ERR_LIMIT)
+        return err_set(b->e, ERR_LIMIT, "%s", why.msg);
     keep_code(b, out);
     return symbols_sort(out, b->a, b->e);
 }

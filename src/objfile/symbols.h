@@ -17,6 +17,9 @@ typedef struct symbol_list {
 NODISCARD bool symbols_of_elf(const elf_file *f, uint32_t type, arena *a, symbol_list *out,
                               size_t *n, err *e);
 
+/* Adds NAME@plt for the stubs that call into other files (64-bit x86 and ARM). */
+NODISCARD bool symbols_of_plt(const elf_file *f, arena *a, symbol_list *out, err *e);
+
 /* Lines of /proc/kallsyms: "ffffffff81000000 T _text [module]".  Addresses that are all 0 (the
  * kernel hides them from plain users) give an empty list. */
 NODISCARD bool symbols_of_kallsyms(str text, arena *a, symbol_list *out, err *e);

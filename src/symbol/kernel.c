@@ -89,6 +89,7 @@ void module_open_kernel(module *m, const binary_id *id, uint64_t start, str ref,
     module_close(m);
     m->state = MODULE_MISSING;
     take_kallsyms(m, KALLSYMS, start, ref);
+    m->verified = m->state == MODULE_SYMBOLS;
 }
 
 void module_open_vdso(module *m, const binary_id *id)
@@ -110,6 +111,7 @@ void module_open_vdso(module *m, const binary_id *id)
                module_keep_index(m, block)) {
         m->state = MODULE_EXPORTS;
         m->trusted = !id->gnu.n;
+        m->verified = id->gnu.n > 0;
         module_take_image(m, &f);
         if (gnu.n) hex_encode((const uint8_t *)gnu.p, gnu.n, m->gnu);
     } else {

@@ -114,6 +114,7 @@ static void take_files(module *m, const found_files *f, const module_opts *o, sy
     m->path = f->file.path ? strdup(f->file.path) : NULL;
     m->debug_path = f->debug.path ? strdup(f->debug.path) : NULL;
     m->trusted = f->trusted;
+    m->verified = !f->trusted;
     m->alt_missing = f->alt_missing;
     m->by_debug = !f->file.path;
     if (f->file.path) take_ids(m, &f->file);

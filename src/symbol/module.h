@@ -29,7 +29,8 @@ typedef struct module {
     char *path, *debug_path;                                                       /* NULL: none */
     char gnu[2 * BUILD_ID_BYTES_MAX + 1], go[128], htlhash[2 * HTLHASH_BYTES + 1]; /* of the file */
     bool cached;      /* the index came from the cache */
-    bool trusted;     /* by its name alone */
+    bool trusted;     /* taken by its name alone ... */
+    bool verified;    /* ... or because a build id says it is what ran */
     bool alt_missing; /* a file that dwz made is missing: some names are */
     bool split;       /* names are in .dwo files, which are not read */
     bool absolute;    /* addresses are taken as they are, less `bias`: kernel, perf maps */

@@ -25,7 +25,7 @@ typedef struct symbolized {
     uint64_t n_found;     /* that got them */
     uint64_t n_inlined;   /* of these: with inlined calls */
     bool kernel;
-    bool cached, trusted, alt_missing, split;
+    bool cached, trusted, verified, alt_missing, split; /* as in module.h */
 } symbolized;
 
 typedef struct symbolize_report {

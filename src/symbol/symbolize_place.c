@@ -144,6 +144,7 @@ static void end_place(place *x)
     x->s.debug_path = str_of(x->m.debug_path ? x->m.debug_path : "");
     x->s.cached = x->m.cached;
     x->s.trusted = x->m.trusted;
+    x->s.verified = x->m.verified;
     x->s.alt_missing = x->m.alt_missing;
     x->s.split = x->m.split;
 }

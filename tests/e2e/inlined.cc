@@ -2,6 +2,7 @@
 // exceptions (cold parts), the standard library.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -47,10 +48,11 @@ std::map<std::string, int> count(const std::vector<std::string> &v)
 }
 }  // namespace app
 
-int main(int argc, char **)
+int main(int argc, char **argv)
 {
     std::vector<std::string> v;
-    for (int i = 0; i < argc * 100; i++) v.push_back(std::to_string(app::outer(i) % 97));
+    int n = argc > 1 ? atoi(argv[1]) : 100;
+    for (int i = 0; i < n; i++) v.push_back(std::to_string(app::outer(i % 1000) % 97));
     std::sort(v.begin(), v.end(), [](const std::string &a, const std::string &b) { return a > b; });
     std::vector<std::unique_ptr<app::shape>> s;
     for (int i = 0; i < 10; i++)

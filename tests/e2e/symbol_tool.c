@@ -8,13 +8,16 @@
 #include <string.h>
 #include <time.h>
 
+static file_bytes files[3];
+static size_t n_files;
+
 static elf_file *open_file(const char *path, arena *a)
 {
-    file_bytes f;
     err e = {0};
     char text[512];
     elf_file *elf = arena_new(a, elf_file, 1);
-    if (elf && file_read(path, 0, &f, &e) && elf_read(f.bytes, a, elf, &e)) return elf;
+    file_bytes *f = &files[n_files++];
+    if (elf && file_read(path, 0, f, &e) && elf_read(f->bytes, a, elf, &e)) return elf;
     fprintf(stderr, "%s: %s\n", path, err_text(&e, text, sizeof text));
     exit(1);
 }
@@ -85,5 +88,6 @@ int main(int argc, char **argv)
                frames / (rounds ? rounds : 1), per * 1e9);
     }
     arena_free(&a);
+    while (n_files) file_release(&files[--n_files]);
     return 0;
 }
