@@ -127,8 +127,9 @@ static bool make_label(frame_table *f, frame *x, err *e)
     str base = path_base(map);
     bool in_brackets = !name.n && !file.n && !x->line && map.n;
     size_t room = name.n + file.n + base.n + 64;
-    char *p = arena_alloc(f->a, room), *q = p, *end = p + room;
+    char *p = arena_alloc(f->a, room), *q = p;
     if (!p) return no_memory(e);
+    char *end = p + room;
     if (x->address) q += snprintf(q, (size_t)(end - q), "%016" PRIx64 " ", x->address);
     if (name.n) q += snprintf(q, (size_t)(end - q), "%.*s ", STR_ARG(name));
     if (x->line)
