@@ -47,7 +47,7 @@ export function Details(p: DetailsProps) {
     const [d, setFound] = useState<Found>(nothing);
     useEffect(() => {
         setFound(nothing);
-        const timer = setTimeout(() => setFound(detailsOf(p.session, p.profile, p.filter, p.tree, f)), 30);
+        const timer = setTimeout(() => setFound(detailsOf(p.session, p.profile, p.filter, p.tree, f)), 60);
         return () => clearTimeout(timer);
     }, [p.session, p.profile, p.filter, p.tree, f]);
     const self = p.table.self[f] ?? 0, total = p.table.total[f] ?? 0, place = placeOf(frames, f);
