@@ -3,6 +3,7 @@
 #include "sys/pager.h"
 
 #include "sys/entropy.h"
+#include "sys/heap.h"
 #include "base/ban.h"
 #include <signal.h>
 #include <unistd.h>
@@ -40,6 +41,7 @@ static void dispatch(cli *c)
 
 int main(int argc, char **argv)
 {
+    heap_in_huge_pages();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an end, not an accident: cli_flush sees EPIPE */
     cli c = {.term = term_of(STDOUT_FILENO), .term_err = term_of(STDERR_FILENO)};
     c.seed = choose_seed();
