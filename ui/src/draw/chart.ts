@@ -91,7 +91,7 @@ function boxes(g: CanvasRenderingContext2D, s: ChartScene, { lane: l, rows }: Pl
             }
             if (w < 26) return;
             g.fillStyle = s.palette.text;
-            ink.text(s.frames.name[f], left, top, w);
+            ink.text(s.frames.label[f], left, top, w);
         }, (px, pw) => {
             g.globalAlpha = 0.7;
             g.fillStyle = s.palette.haze;
@@ -136,7 +136,7 @@ export function paintChart(g: CanvasRenderingContext2D, s: ChartScene): void {
         g.font = FONT;
         g.fillStyle = s.ink.dim;
         const cut = p.rows < p.levels && s.width > 560 ? `, ${p.rows} of ${p.levels} levels shown: click for all` : '';
-        g.fillText(`${p.lane.n} samples${cut}`, wide + 12, y + HEAD / 2);
+        g.fillText(`${p.lane.n} ${p.lane.n === 1 ? 'observation' : 'observations'}${cut}`, wide + 12, y + HEAD / 2);
         if (p.rows) boxes(g, s, p, y + HEAD);
         else strip(g, s, p.lane, y + HEAD);
     }

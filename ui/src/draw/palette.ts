@@ -44,7 +44,7 @@ export function groupOf(f: Frames, frame: number, by: ColorBy): string {
 
 export class Palette {
     private readonly tones: string[] = [];
-    private readonly neutral: string[] = [];
+    private readonly muted: string[] = []; // what belongs to no group: by function, and paler
     private readonly grew: string[] = [];
     private readonly shrank: string[] = [];
     private cache: { frames: Frames; by: ColorBy; index: Int16Array } | null = null;
@@ -59,7 +59,7 @@ export class Palette {
         const dark = theme === 'dark';
         for (const h of HUES)
             for (let s = 0; s < SHADES; s++) this.tones.push(oklch((dark ? 0.46 : 0.855) + (s - 1) * (dark ? 0.025 : 0.022), dark ? 0.075 : 0.078, h));
-        for (let s = 0; s < SHADES; s++) this.neutral.push(oklch((dark ? 0.42 : 0.865) + (s - 1) * 0.02, 0.012, 75));
+        for (const h of HUES) this.muted.push(oklch(dark ? 0.42 : 0.865, 0.028, h));
         for (let s = 0; s <= 8; s++) {
             const k = s / 8;
             this.grew.push(dark ? oklch(0.4 + 0.13 * k, 0.012 + 0.14 * k, 32) : oklch(0.9 - 0.17 * k, 0.01 + 0.15 * k, 32));
@@ -78,11 +78,10 @@ export class Palette {
         if (c && c.frames === f && c.by === by && c.index.length === f.n) return c.index;
         const index = new Int16Array(f.n), groups = new Map<string, number>();
         for (let i = 1; i < f.n; i++) {
-            const g = groupOf(f, i, by);
+            const g = groupOf(f, i, by), none = g.startsWith('(no '), name = hash(f.name[i]);
             let hue = groups.get(g);
-            if (hue === undefined) groups.set(g, hue = g.startsWith('(no ') ? -1 : hash(g) % HUES.length);
-            const shade = hash(f.name[i]) % SHADES;
-            index[i] = hue < 0 ? -1 - shade : hue * SHADES + shade;
+            if (hue === undefined) groups.set(g, hue = hash(g) % HUES.length);
+            index[i] = none ? -1 - name % this.muted.length : hue * SHADES + name % SHADES;
         }
         this.cache = { frames: f, by, index };
         return index;
@@ -93,7 +92,7 @@ export class Palette {
         const index = this.index(f, by);
         return (frame) => {
             const i = index[frame];
-            return frame === 0 ? this.root : i < 0 ? this.neutral[-1 - i] : this.tones[i];
+            return frame === 0 ? this.root : i < 0 ? this.muted[-1 - i] : this.tones[i];
         };
     }
 

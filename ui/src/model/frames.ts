@@ -5,6 +5,7 @@ import { libraryOf, packageOf } from './package';
 
 export class Frames {
     name: string[] = ['all'];
+    label: string[] = ['all']; // in a box: an address says where it lies
     file: string[] = [''];
     library: string[] = [''];
     package: string[] = [''];
@@ -25,6 +26,7 @@ export class Frames {
             id = this.name.length;
             this.ids.set(key, id);
             this.name.push(name);
+            this.label.push(library && name.startsWith('0x') ? `${library} ${name}` : name);
             this.file.push(file);
             this.library.push(library);
             this.package.push(packageOf(name, file, library));

@@ -65,7 +65,9 @@ export function signedPercent(part: number, whole: number): string {
     return part > 0 ? `+${s}` : s.replace('-', '−');
 }
 
-/** A Unix time in ns as the UTC date and time. */
+const YEAR_1990 = 631152000n * 1000000000n;
+
+/** A Unix time in ns as the UTC date and time; nothing for a clock that does not count from 1970. */
 export function utc(ns: bigint): string {
-    return ns ? new Date(Number(ns / 1000000n)).toISOString().replace('T', ' ').replace(/\.\d+Z$/, ' UTC') : '';
+    return ns > YEAR_1990 ? new Date(Number(ns / 1000000n)).toISOString().replace('T', ' ').replace(/\.\d+Z$/, ' UTC') : '';
 }

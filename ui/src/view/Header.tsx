@@ -1,4 +1,5 @@
 import { RefObject } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import { Answer, Session } from '../model/session';
 import { count, duration, percent, utc, withUnit } from '../model/units';
 import { State, View } from '../state';
@@ -31,10 +32,12 @@ function facts(s: Session, profile: number): string[] {
         return v === undefined || v === null ? '' : valueText(v);
     };
     const who = get('service.name') || get('process.executable.name') || get('process.executable.path').replace(/^.*\//, '');
-    return [who, p.startUnixNs ? utc(p.startUnixNs) : '', p.durationNs ? `over ${duration(p.durationNs)}` : '', `${count(p.n)} samples`].filter(Boolean);
+    return [who, utc(p.startUnixNs), p.durationNs ? `over ${duration(p.durationNs)}` : '', p.time.length > p.n ? `${count(p.time.length)} observations` : `${count(p.n)} samples`].filter(Boolean);
 }
 
 export function Header(h: HeaderProps) {
+    const tabs = useRef<HTMLElement>(null);
+    useEffect(() => tabs.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [h.view]);
     const { session: s, state, answer } = h, p = s.profiles[state.profile], filtered = state.filter.labels.length > 0 || state.filter.time;
     return (
         <header class="head">
@@ -46,7 +49,7 @@ export function Header(h: HeaderProps) {
                 <b>{withUnit(filtered ? answer.total : Number(p.total), p.unit)}</b>
                 <span>{typeName(p.type, p.unit)}{filtered ? `, ${percent(answer.total, Number(p.total))} of all` : ''}</span>
             </div>
-            <nav class="tabs" role="tablist">{h.views.map((v, i) => (
+            <nav class="tabs" role="tablist" ref={tabs}>{h.views.map((v, i) => (
                 <button key={v} role="tab" aria-selected={v === h.view} data-tab={v} title={`${TITLES[v]} (${i + 1})`} onClick={() => h.patch({ view: v })}>{TITLES[v]}</button>))}</nav>
             <div class="search">
                 <input ref={h.search} type="search" placeholder={h.view === 'labels' ? 'Search labels' : 'Search functions'} aria-label="Search" value={state.search} spellcheck={false}

@@ -92,7 +92,7 @@ export function TableView(p: TableProps) {
     };
     return (
         <div class="table" ref={box} tabIndex={0} onScroll={(e) => setTop(e.currentTarget.scrollTop)} onKeyDown={move}>
-            <table style={{ '--rows': rows.length }}>
+            <table class={p.table.baseTotal ? 'compared' : ''}>
                 <thead><tr>{cols.map((c) => (
                     <th key={c.id} class={c.id === 'name' ? '' : 'number'} aria-sort={c === by ? up ? 'ascending' : 'descending' : 'none'}>
                         <button title={c.hint} onClick={() => p.onSort(c === by && !up ? `-${c.id}` : c.id)}>{c.title}
