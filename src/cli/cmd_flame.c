@@ -1,16 +1,17 @@
 /* `kiln flame`: pictures of a profile. */
 #include "cli/cli.h"
 
+#include "cli/flame_out.h"
 #include "cli/input.h"
 #include "format/html.h"
 #include "model/merge.h"
 #include "base/ban.h"
 #include <errno.h>
 
-/* What can be drawn: chosen by --to or by the suffix of the output. */
+/* What can be written: chosen by --to or by the suffix of the output. */
 typedef struct picture {
     const char *name, *suffixes;
-    bool (*draw)(cli *c, const model *m, const model *base, buf *out, err *e);
+    bool report; /* holds all of the profile; the others draw a selection (cli/flame_out.h) */
 } picture;
 
 static bool draw_html(cli *c, const model *m, const model *base, buf *out, err *e)
@@ -21,7 +22,8 @@ static bool draw_html(cli *c, const model *m, const model *base, buf *out, err *
 }
 
 static const picture pictures[] = {
-    {"html", ".html .htm", draw_html},
+    {"html", ".html .htm", true},
+    {"svg", ".svg", false},
 };
 
 static bool has_suffix(const picture *p, str path)
@@ -40,7 +42,8 @@ static const picture *choose(cli *c)
         const picture *p = &pictures[i];
         if (c->o.to ? !strcmp(c->o.to, p->name) : has_suffix(p, str_of(c->o.output))) return p;
     }
-    cli_fail(c, EXIT_USAGE, "%s: the name does not say which picture to draw; --to html does",
+    cli_fail(c, EXIT_USAGE,
+             "%s: the name does not say which picture to draw; --to svg or --to html does",
              c->o.output);
     return NULL;
 }
@@ -58,47 +61,85 @@ static bool join(const input *in, size_t n, arena *a, model *out, err *e)
     return model_merge(all, n, &(merge_opts){.join = true}, a, out, e);
 }
 
-static void draw(cli *c, const picture *p, input *in, const input *base)
+static void report(cli *c, input *in, const input *base)
 {
     err e = {0};
     buf out = {0};
     model m;
     bool ok = join(in, c->n_args, &in[0].arena, &m, &e) &&
-              p->draw(c, &m, base ? &base->doc.model : NULL, &out, &e) &&
+              draw_html(c, &m, base ? &base->doc.model : NULL, &out, &e) &&
               file_write(c->o.output, buf_view(&out), &e);
     if (!ok && e.sys != EPIPE) cli_fail_err(c, c->o.output, &e);
     buf_free(&out);
 }
 
-static void draw_with_base(cli *c, const picture *p, input *in)
+static void report_with_base(cli *c, input *in)
 {
     input base;
     if (!c->o.diff) {
-        draw(c, p, in, NULL);
+        report(c, in, NULL);
     } else if (input_open(c, c->o.diff, &base)) {
-        draw(c, p, in, &base);
+        report(c, in, &base);
         input_close(&base);
     }
 }
 
-exit_code cmd_flame(cli *c)
+/* The report holds everything; what chooses among it does so when it is looked at. */
+static bool nothing_selected(cli *c)
 {
-    if (!c->o.output) {
-        cli_fail(c, EXIT_USAGE, "flame wants an output; for example: %s",
-                 c->command->examples[0].line);
-        return c->worst;
+    const cli_options *o = &c->o;
+    const char *const given[] = {
+        o->focus ? "focus" : NULL,
+        o->ignore_frames ? "ignore" : NULL,
+        o->hide ? "hide" : NULL,
+        o->show ? "show" : NULL,
+        o->show_from ? "show-from" : NULL,
+        o->tagfocus ? "tagfocus" : NULL,
+        o->tagignore ? "tagignore" : NULL,
+        o->thread ? "thread" : NULL,
+        o->trace_id ? "trace-id" : NULL,
+        o->span_id ? "span-id" : NULL,
+        o->since ? "start" : NULL,
+        o->until ? "end" : NULL,
+        o->wanted_type ? "sample-type" : NULL,
+    };
+    for (size_t i = 0; i < ARRAY_LEN(given); i++) {
+        if (!given[i]) continue;
+        cli_fail(c, EXIT_USAGE, "--%s is for SVG and terminal: the report holds the whole profile",
+                 given[i]);
+        return false;
     }
-    const picture *p = choose(c);
-    if (!p) return c->worst;
+    return true;
+}
+
+static void write_report(cli *c)
+{
+    if (!nothing_selected(c)) return;
     input *in = calloc(c->n_args, sizeof *in);
     if (!in) {
         cli_fail(c, EXIT_ENVIRONMENT, "out of memory");
-        return c->worst;
+        return;
     }
     size_t n = 0;
     while (n < c->n_args && input_open(c, c->args[n], &in[n])) n++;
-    if (n == c->n_args) draw_with_base(c, p, in);
+    if (n == c->n_args) report_with_base(c, in);
     while (n--) input_close(&in[n]);
     free(in);
+}
+
+exit_code cmd_flame(cli *c)
+{
+    if (c->o.json) {
+        flame_out(c, FLAME_AS_JSON);
+    } else if (!c->o.output && !c->o.to) {
+        flame_out(c, FLAME_ON_TERMINAL);
+    } else {
+        if (!c->o.output) c->o.output = "-";
+        const picture *p = choose(c);
+        if (p && p->report)
+            write_report(c);
+        else if (p)
+            flame_out(c, FLAME_AS_SVG);
+    }
     return c->worst;
 }

@@ -1,13 +1,15 @@
 /* `kiln series`: sums over time. */
 #include "cli/number.h"
+#include "cli/heat_out.h"
 #include "cli/question.h"
+#include "draw/series_svg.h"
 #include "draw/text.h"
 #include "query/timeline.h"
 #include "wire/json.h"
 
 #include "base/ban.h"
 
-enum { BAR = 40 };
+enum { BAR = 40, BARS = 200 }; /* columns of a bar; bars of a picture */
 
 static void put_json(question *q, const series *s)
 {
@@ -63,11 +65,37 @@ static void put_text(question *q, const series *s)
     }
 }
 
+static bool draw_svg(question *q, const series *s, err *e)
+{
+    cli *c = q->c;
+    buf out = {0};
+    series_opts o = {.title = input_title(c->args[0]),
+                     .type = q->v.type,
+                     .unit = q->v.unit,
+                     .width = c->o.width.n};
+    bool ok = series_svg(s, &o, &out, e) && picture_write(c, &out, e);
+    buf_free(&out);
+    return ok;
+}
+
+static bool answer(question *q, uint64_t step, err *e)
+{
+    const cli_options *o = &q->c->o;
+    series s;
+    if (o->output && !picture_is_svg(q->c, e)) return false;
+    if (!series_of(&q->v, step, o->output ? BARS : 0, &q->arena, &s, e)) return false;
+    if (o->output) return draw_svg(q, &s, e);
+    if (o->json)
+        put_json(q, &s);
+    else
+        put_text(q, &s);
+    return true;
+}
+
 exit_code cmd_series(cli *c)
 {
     question q = {.o = {.by_sample = true}};
     err e = {0};
-    series s;
     uint64_t step = 0;
     if (c->o.step && (!duration_parse(str_of(c->o.step), &step) || !step)) {
         cli_fail(c, EXIT_USAGE, "--step wants a length of time such as 100ms, not `%s`", c->o.step);
@@ -75,12 +103,7 @@ exit_code cmd_series(cli *c)
     }
     q.keep_replaced = true;
     if (!question_open(&q, c, c->args, c->n_args, BY_FUNCTION)) return c->worst;
-    if (!series_of(&q.v, step, 0, &q.arena, &s, &e))
-        question_fail(&q, &e);
-    else if (c->o.json)
-        put_json(&q, &s);
-    else
-        put_text(&q, &s);
+    if (!(c->o.heat ? heat_out(&q, &e) : answer(&q, step, &e))) question_fail(&q, &e);
     question_close(&q);
     return c->worst;
 }

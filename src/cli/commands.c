@@ -131,10 +131,14 @@ static const command all_commands[COMMAND_COUNT] = {
             .summary = "show the values over time",
             .about =
                 "Prints the sum of the values in each step of time, from the timestamps of the "
-                "samples; of files without timestamps, one step for each profile.",
+                "samples; of files without timestamps, one step for each profile. -o x.svg draws "
+                "it.\n\n"
+                "--heat draws a heat map instead: what happens every second and what happened "
+                "once, on the terminal or with -o x.svg.",
             .examples = {{"When was it busy?", "kiln series app.otlp"},
                          {"A function over time, for a script",
-                          "kiln series --json --step 100ms --focus parse app.otlp"}},
+                          "kiln series --json --step 100ms --focus parse app.otlp"},
+                         {"Patterns below a second", "kiln series --heat app.otlp"}},
             .operands = OPERAND_FILES,
             .min_args = 1,
             .max_args = SIZE_MAX,
@@ -220,15 +224,17 @@ static const command all_commands[COMMAND_COUNT] = {
             .args = "FILE...",
             .summary = "draw a profile as a flame graph",
             .about =
-                "Draws a picture of a profile. -o x.html writes the report: one file that needs "
-                "no network, with flame graph, table, callers and callees, time views, labels "
-                "and search, and that kiln reads back like any other profile "
+                "Draws a profile as a flame graph: on the terminal, or as a file.\n\n"
+                "-o x.svg is one picture that zooms and searches, without network and readable "
+                "without scripts. -o x.html is the report: flame graph, table, callers and "
+                "callees, time views, labels, and the profile itself, which kiln reads back "
                 "(docs/report.md).\n\n"
-                "Several inputs are merged as kiln convert does it. With --diff the report "
-                "holds both profiles and opens with what changed.",
-            .examples = {{"A report to send to a colleague", "kiln flame app.pb.gz -o app.html"},
-                         {"What changed?", "kiln flame after.otlp --diff before.otlp -o diff.html"},
-                         {"The data of a report", "kiln convert app.html app.otlp"}},
+                "With --diff red is what grew since BASE and blue what shrank, as shares of their "
+                "profiles; boxes are as wide as the mean of both.",
+            .examples = {{"Where did the time go?", "kiln flame app.pprof"},
+                         {"A picture for a colleague", "kiln flame app.pb.gz -o app.svg"},
+                         {"The report", "kiln flame app.pb.gz -o app.html"},
+                         {"What changed?", "kiln flame after.otlp --diff before.otlp -o diff.svg"}},
             .operands = OPERAND_FILES,
             .min_args = 1,
             .max_args = SIZE_MAX,

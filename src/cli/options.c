@@ -9,10 +9,10 @@
 #define IN(c) (1u << COMMAND_##c)
 #define ALL ((1u << COMMAND_COUNT) - 1)
 /* Those that ask about a selection of samples (cli/question.h). */
-#define ASKERS (IN(TOP) | IN(TREE) | IN(PEEK) | IN(LIST) | IN(TRACES) | IN(DIFF) | IN(SERIES))
+#define ASKERS                                                                                     \
+    (IN(TOP) | IN(TREE) | IN(PEEK) | IN(LIST) | IN(TRACES) | IN(DIFF) | IN(SERIES) | IN(FLAME))
 #define GRAPHS (IN(TOP) | IN(TREE) | IN(PEEK) | IN(DIFF))
-#define READERS                                                                                    \
-    (IN(INFO) | IN(CAT) | IN(CONVERT) | IN(CHECK) | IN(MERGE) | IN(FLAME) | IN(SYMBOLIZE) | ASKERS)
+#define READERS (IN(INFO) | IN(CAT) | IN(CONVERT) | IN(CHECK) | IN(MERGE) | IN(SYMBOLIZE) | ASKERS)
 #define AT(field) offsetof(cli_options, field)
 
 #define LAYOUTS "1.3 1.4 1.5 1.6 1.7 1.8 1.9 1.10 1.11 current"
@@ -30,7 +30,7 @@ static const option_desc all_options[] = {
      "How to print: yaml (default, for reading), json (OTLP/JSON), text (protobuf text format, "
      "as protoc --decode prints it), arrays-yaml (any format, in the first draft's own shape)."},
     {"output", 'o', OPTION_PATH, AT(output),
-     IN(CONVERT) | IN(CHECK) | IN(MERGE) | IN(FLAME) | IN(SYMBOLIZE), "FILE", NULL,
+     IN(CONVERT) | IN(CHECK) | IN(MERGE) | IN(FLAME) | IN(SERIES) | IN(SYMBOLIZE), "FILE", NULL,
      "Where to write; - is standard output. The file appears whole or not at all."},
     {"json", 0, OPTION_FLAG, AT(json), IN(FORMATS), NULL, NULL,
      "Print the table as JSON (docs/formats.md)."},
@@ -41,7 +41,9 @@ static const option_desc all_options[] = {
     {"to", 't', OPTION_WRITES, AT(to), IN(CONVERT) | IN(MERGE) | IN(SYMBOLIZE), "FORMAT", NULL,
      "Write this format instead of the one the output's name suggests. original gives back the "
      "file that --keep-original kept."},
-    {"to", 't', OPTION_CHOICE, AT(to), IN(FLAME), "PICTURE", "html",
+    {"to", 't', OPTION_CHOICE, AT(to), IN(FLAME), "PICTURE", "svg html",
+     "Which picture to write, instead of the one the output's name suggests."},
+    {"to", 't', OPTION_CHOICE, AT(to), IN(SERIES), "PICTURE", "svg",
      "Which picture to write, instead of the one the output's name suggests."},
     {"diff", 'd', OPTION_PATH, AT(diff), IN(FLAME), "BASE", NULL,
      "Compare with this profile: what grew since BASE and what shrank."},
@@ -162,19 +164,19 @@ static const option_desc all_options[] = {
      "Patterns are plain text instead of regular expressions (PCRE)."},
     {"all-frames", 0, OPTION_FLAG, AT(keep_pruned), ASKERS, NULL, NULL,
      "Also frames that the profile itself asks to drop (pprof's drop_frames)."},
-    {"granularity", 'g', OPTION_CHOICE, AT(granularity), GRAPHS | IN(TRACES), "WHAT",
+    {"granularity", 'g', OPTION_CHOICE, AT(granularity), GRAPHS | IN(TRACES) | IN(FLAME), "WHAT",
      "functions filefunctions files lines addresses mappings",
      "What a frame is: functions (default), functions of a file, files, lines, addresses or "
      "binaries."},
-    {"functions", 0, OPTION_FLAG, AT(by_functions), GRAPHS | IN(TRACES), NULL, NULL,
+    {"functions", 0, OPTION_FLAG, AT(by_functions), GRAPHS | IN(TRACES) | IN(FLAME), NULL, NULL,
      "--granularity functions."},
-    {"filefunctions", 0, OPTION_FLAG, AT(by_filefunctions), GRAPHS | IN(TRACES), NULL, NULL,
-     "--granularity filefunctions."},
-    {"files", 0, OPTION_FLAG, AT(by_files), GRAPHS | IN(TRACES), NULL, NULL,
+    {"filefunctions", 0, OPTION_FLAG, AT(by_filefunctions), GRAPHS | IN(TRACES) | IN(FLAME), NULL,
+     NULL, "--granularity filefunctions."},
+    {"files", 0, OPTION_FLAG, AT(by_files), GRAPHS | IN(TRACES) | IN(FLAME), NULL, NULL,
      "--granularity files."},
-    {"lines", 0, OPTION_FLAG, AT(by_lines), GRAPHS | IN(TRACES), NULL, NULL,
+    {"lines", 0, OPTION_FLAG, AT(by_lines), GRAPHS | IN(TRACES) | IN(FLAME), NULL, NULL,
      "--granularity lines."},
-    {"addresses", 0, OPTION_FLAG, AT(by_addresses), GRAPHS | IN(TRACES), NULL, NULL,
+    {"addresses", 0, OPTION_FLAG, AT(by_addresses), GRAPHS | IN(TRACES) | IN(FLAME), NULL, NULL,
      "--granularity addresses."},
     {"noinlines", 0, OPTION_FLAG, AT(noinlines), ASKERS, NULL, NULL,
      "Count inlined calls for the function that they were inlined into."},
@@ -205,12 +207,24 @@ static const option_desc all_options[] = {
      "Count N neighbouring samples as one, where they say the same thing (default 1)."},
     {"step", 0, OPTION_TEXT, AT(step), IN(SERIES), "TIME", NULL,
      "Length of a step, such as 100ms; otherwise about 60 steps."},
+    {"heat", 0, OPTION_FLAG, AT(heat), IN(SERIES), NULL, NULL,
+     "Draw a heat map: a column a second, time within the second from the bottom up."},
     {"source-path", 0, OPTION_TEXT, AT(source_path), IN(LIST), "DIRS", NULL,
      "Where to look for source files: directories with : between them (default: the current one)."},
     {"trim-path", 0, OPTION_TEXT, AT(trim_path), IN(LIST), "DIRS", NULL,
      "Beginnings to take off the paths of source files before looking for them."},
     {"weight", 0, OPTION_LIST, AT(weights), (ASKERS & ~IN(DIFF)) | IN(MERGE), "W", NULL,
      "Multiply the values of the inputs: --weight 1,-1 for two of them."},
+    {"icicle", 0, OPTION_FLAG, AT(icicle), IN(FLAME), NULL, NULL,
+     "SVG: the root on top instead of below. On a terminal it always is."},
+    {"inverted", 0, OPTION_FLAG, AT(inverted), IN(FLAME), NULL, NULL,
+     "Begin with the leaves and go up their callers: who uses what is hot?"},
+    {"palette", 0, OPTION_CHOICE, AT(palette), IN(FLAME), "WHAT", "package library diff",
+     "What colours mean: package (default), library, or with --diff the change."},
+    {"min-width", 0, OPTION_TEXT, AT(min_width), IN(FLAME), "PX", NULL,
+     "SVG: leave out boxes that would be narrower (default 0.1); it says how many."},
+    {"title", 0, OPTION_TEXT, AT(title), IN(FLAME), "TEXT", NULL,
+     "SVG: the heading, instead of the name of the file."},
     {"unit", 0, OPTION_TEXT, AT(unit), ASKERS, "UNIT", NULL,
      "Show values in this unit (ms, MB) instead of what is easy to read."},
     {"width", 0, OPTION_COUNT, AT(width), ASKERS, "N", NULL,

@@ -49,7 +49,8 @@ typedef struct cli_options {
         *trim_path;
     option_list resource, weights;
     bool all, literal, keep_pruned, noinlines, by_functions, by_filefunctions, by_files, by_lines,
-        by_addresses, by_cum, by_flat, no_trim, no_pager;
+        by_addresses, by_cum, by_flat, no_trim, no_pager, icicle, inverted, heat;
+    const char *palette, *title, *min_width;
     option_count nodecount, width;
     option_fraction nodefraction, edgefraction;
 

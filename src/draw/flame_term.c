@@ -73,8 +73,8 @@ static uint32_t color_of(const drawing *d, uint32_t node, bool dark)
 static str figure(drawing *d, uint32_t node)
 {
     buf_reset(&d->words);
-    if (d->f->before) {
-        if (node) buf_printf(&d->words, "%+.1f", flame_change(d->f, node) * 100);
+    if (d->f->before && node) {
+        buf_printf(&d->words, "%+.1f", flame_change(d->f, node) * 100);
     } else if (node) {
         share_text(&d->words, d->f->size[node]);
     } else {

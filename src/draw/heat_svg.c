@@ -83,7 +83,7 @@ static void put_axes(drawing *d)
     char text[32];
     double low = TOP + (double)d->g.rows * CELL;
     for (uint32_t k = 0; k < 5; k++) {
-        snprintf(text, sizeof text, "%u ms", k * 250);
+        snprintf(text, sizeof text, k == 4 ? "%u s" : "%u ms", k == 4 ? 1 : k * 250);
         put_label(d, "end", LEFT - 8, low - (double)d->g.rows * CELL * k / 4 + 4, text);
     }
     uint64_t tick = heat_tick(&d->g, 56 / d->cell);

@@ -5,12 +5,13 @@
 #include "draw/text.h"
 #include "base/ban.h"
 
-enum { LEFT = 7 }; /* columns of the labels */
+enum { LEFT = 7, WIDEST = 3 }; /* columns of the labels; of a second, where there is room */
 
 typedef struct drawing {
     const heat *h;
     heat_grid g;
     ink ink;
+    size_t wide; /* columns of a cell */
     buf *b;
 } drawing;
 
@@ -34,7 +35,7 @@ static void put_halves(const drawing *d, unsigned upper, unsigned lower)
     if (upper) ink_front(d->b, d->ink, palette_heat(upper, true));
     if (upper && lower) ink_ground(d->b, d->ink, palette_heat(lower, true));
     if (!upper && lower) ink_front(d->b, d->ink, palette_heat(lower, true));
-    buf_z(d->b, upper ? "▀" : lower ? "▄" : " ");
+    text_repeat(d->b, upper ? "▀" : lower ? "▄" : " ", d->wide);
     if (upper || lower) ink_off(d->b, d->ink);
 }
 
@@ -42,7 +43,7 @@ static void put_shade(const drawing *d, unsigned upper, unsigned lower)
 {
     static const char *const shades[] = {" ", "░", "▒", "▓", "█"};
     unsigned level = upper > lower ? upper : lower;
-    buf_z(d->b, shades[level ? 1 + (level - 1) * 4 / (PALETTE_HEAT - 1) : 0]);
+    text_repeat(d->b, shades[level ? 1 + (level - 1) * 4 / (PALETTE_HEAT - 1) : 0], d->wide);
 }
 
 static void put_line(const drawing *d, uint32_t at_line)
@@ -56,25 +57,24 @@ static void put_line(const drawing *d, uint32_t at_line)
         else
             put_halves(d, upper, lower);
     }
+    while (d->ink == INK_NONE && d->b->n && d->b->p[d->b->n - 1] == ' ') d->b->n--;
     buf_putc(d->b, '\n');
 }
 
 static void put_seconds(const drawing *d)
 {
-    uint64_t tick = heat_tick(&d->g, 8);
+    uint64_t tick = heat_tick(&d->g, 8.0 / (double)d->wide);
+    size_t all = d->g.columns * d->wide, used = 0;
     text_repeat(d->b, " ", LEFT);
-    for (uint32_t c = 0; c < d->g.columns;) {
+    for (uint32_t c = 0; c < d->g.columns; c++) {
+        char text[24];
         uint64_t s = (uint64_t)c * d->g.per;
-        if (s % tick == 0) {
-            char text[24];
-            int n = snprintf(text, sizeof text, "%llu s", (unsigned long long)s);
-            if (c + (uint32_t)n > d->g.columns && c) break;
-            buf_z(d->b, text);
-            c += (uint32_t)n;
-        } else {
-            buf_putc(d->b, ' ');
-            c++;
-        }
+        if (s % tick) continue;
+        size_t n = (size_t)snprintf(text, sizeof text, "%llu s", (unsigned long long)s);
+        if (c && c * d->wide + n > all) break;
+        text_repeat(d->b, " ", c * d->wide - used);
+        buf_z(d->b, text);
+        used = c * d->wide + n;
     }
     buf_putc(d->b, '\n');
 }
@@ -86,9 +86,11 @@ static void put_key(const drawing *d, str unit)
     if (d->ink == INK_NONE) {
         buf_z(d->b, "░▒▓█");
     } else {
-        for (unsigned k = 1; k < PALETTE_HEAT; k++) put_halves(d, k, k);
+        drawing key = *d;
+        key.wide = 1;
+        for (unsigned k = 1; k < PALETTE_HEAT; k++) put_halves(&key, k, k);
     }
-    buf_printf(d->b, " up to %s in a cell; second 0 is %s", human_value(d->g.max, unit, most),
+    buf_printf(d->b, " up to %s a cell; from %s", human_value(d->g.max, unit, most),
                human_time(d->h->start, begin));
     if (d->g.per > 1) buf_printf(d->b, "; a column is %u s", d->g.per);
     buf_putc(d->b, '\n');
@@ -96,9 +98,10 @@ static void put_key(const drawing *d, str unit)
 
 bool heat_term(const heat *h, const heat_opts *o, arena *a, buf *out, err *e)
 {
-    drawing d = {.h = h, .ink = o->ink, .b = out};
-    size_t width = o->width ? o->width : 80;
-    if (!heat_grid_of(h, width > LEFT + 10 ? width - LEFT : 10, a, &d.g, e)) return false;
+    drawing d = {.h = h, .ink = o->ink, .wide = 1, .b = out};
+    size_t width = o->width ? o->width : 80, room = width > LEFT + 10 ? width - LEFT : 10;
+    if (!heat_grid_of(h, room, a, &d.g, e)) return false;
+    while (d.wide < WIDEST && d.g.columns * (d.wide + 1) <= room) d.wide++;
     for (uint32_t at_line = (d.g.rows + 1) / 2; at_line--;) put_line(&d, at_line);
     put_seconds(&d);
     put_key(&d, o->unit);

@@ -4,9 +4,21 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* COLORTERM is how terminals say 24 bits; of the names only the old ones mean fewer than 256 today. */
+static unsigned colors(const char *name)
+{
+    static const char *const few[] = {"dumb", "linux", "ansi", "vt100", "vt102", "vt220"};
+    const char *deep = getenv("COLORTERM");
+    if (!name) return 0;
+    for (size_t i = 0; i < ARRAY_LEN(few); i++)
+        if (!strcmp(name, few[i])) return 0;
+    bool rgb = deep && (!strcmp(deep, "truecolor") || !strcmp(deep, "24bit"));
+    return rgb || strstr(name, "direct") ? 1 << 24 : 256;
+}
+
 term term_of(int fd)
 {
-    term t = {.tty = isatty(fd) == 1, .width = 80};
+    term t = {.tty = isatty(fd) == 1, .width = 80, .colors = colors(getenv("TERM"))};
     if (!t.tty) return t;
     const char *no_color = getenv("NO_COLOR"), *name = getenv("TERM");
     t.color = !(no_color && *no_color) && name && strcmp(name, "dumb") != 0;

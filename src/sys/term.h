@@ -4,7 +4,9 @@
 
 typedef struct term {
     bool tty;
-    bool color;     /* a terminal that is not dumb, and NO_COLOR is not set (no-color.org) */
+    bool color; /* a terminal that is not dumb, and NO_COLOR is not set (no-color.org) */
+    unsigned
+        colors; /* it can show, as TERM and COLORTERM say, also behind a pipe: 0, 256, 1 << 24 */
     unsigned width; /* columns; 80 when it is no terminal */
 } term;
 

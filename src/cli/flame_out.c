@@ -1,0 +1,180 @@
+#include "cli/flame_out.h"
+
+#include "cli/question.h"
+#include "draw/flame_svg.h"
+#include "draw/flame_term.h"
+#include "draw/text.h"
+#include "query/tree.h"
+#include "wire/json.h"
+#include "base/ban.h"
+#include <errno.h>
+
+typedef struct picture {
+    question q;
+    input base; /* --diff */
+    bool has_base;
+    tree all, before, after; /* the last two in a comparison */
+    flame f;
+} picture;
+
+ink cli_ink(const cli *c)
+{
+    if (!c->term.color) return INK_NONE;
+    if (c->term.colors > 256) return INK_RGB;
+    bool asked = c->o.color && !strcmp(c->o.color, "always");
+    return c->term.colors == 256 || asked ? INK_256 : INK_NONE;
+}
+
+/* ---- trees ---- */
+
+static tree_opts tree_options(const cli *c)
+{
+    return (tree_opts){.inverted = c->o.inverted, .order = TREE_BY_LABEL};
+}
+
+/* Both sides over one table of frames, and one tree that holds them both. */
+static bool compare(picture *p, err *e)
+{
+    question *q = &p->q;
+    tree_opts o = tree_options(q->c);
+    const model *m = &p->base.doc.model;
+    view before;
+    view_init(&before, &q->frames, &q->arena);
+    return tree_of(&q->v, &o, &q->arena, &p->after, e) && view_add(&before, m, &q->o, 1, e) &&
+           tree_of(&before, &o, &q->arena, &p->before, e) && view_add(&q->v, m, &q->o, 1, e) &&
+           tree_of(&q->v, &o, &q->arena, &p->all, e);
+}
+
+static bool make_flame(picture *p, err *e)
+{
+    question *q = &p->q;
+    const cli_options *o = &q->c->o;
+    tree_opts to = tree_options(q->c);
+    flame_opts fo = {.title = o->title ? str_of(o->title) : input_title(q->c->args[0]),
+                     .type = q->v.type,
+                     .unit = q->v.unit};
+    if (o->palette && !strcmp(o->palette, "library")) fo.color = FLAME_LIBRARY;
+    if (!p->has_base) {
+        if (!tree_of(&q->v, &to, &q->arena, &p->all, e)) return false;
+    } else {
+        if (!compare(p, e)) return err_in(e, "%s", o->diff);
+        fo.before = &p->before;
+        fo.after = &p->after;
+        fo.base_title = input_title(o->diff);
+        if (!o->palette || !strcmp(o->palette, "diff")) fo.color = FLAME_DIFF;
+    }
+    return flame_of(&p->all, &fo, &q->arena, &p->f, e);
+}
+
+/* ---- pictures ---- */
+
+static bool draw_svg(picture *p, err *e)
+{
+    cli *c = p->q.c;
+    flame_svg_opts o = {.icicle = c->o.icicle || c->o.inverted, .width = c->o.width.n};
+    buf out = {0};
+    c->pages = false;
+    if (c->o.min_width) {
+        char *end;
+        o.least = strtod(c->o.min_width, &end);
+        if (*end || !(o.least > 0) || o.least > 1000)
+            return err_set(e, ERR_USAGE, "--min-width wants pixels such as 0.5, not `%s`",
+                           c->o.min_width);
+    }
+    bool ok = flame_svg(&p->f, &o, &p->q.arena, &out, e);
+    if (ok && !file_write(c->o.output ? c->o.output : "-", buf_view(&out), e)) {
+        if (e->sys != EPIPE) cli_fail_err(c, c->o.output, e);
+    }
+    buf_free(&out);
+    return ok;
+}
+
+static bool draw_terminal(picture *p, err *e)
+{
+    cli *c = p->q.c;
+    size_t width = question_width(c);
+    flame_term_opts o = {.width = width == SIZE_MAX ? 80 : width, .ink = cli_ink(c)};
+    return flame_term(&p->f, &o, &p->q.arena, &c->out, e);
+}
+
+/* Frames once, nodes as [parent, frame, self, total] in the order of the tree: no nesting, however deep. */
+static void put_nodes(picture *p, json_out *o)
+{
+    const tree *t = &p->all;
+    const frame_table *f = t->frames;
+    json_put_key(o, STR("frames"));
+    json_put_array(o);
+    for (uint32_t i = 0; i < f->v.n; i++) {
+        o->flat_at = o->depth + 1;
+        json_put_object(o);
+        frame_json(o, f, i);
+        json_put_object_end(o);
+    }
+    json_put_array_end(o);
+    json_put_key(o, STR("nodes"));
+    json_put_array(o);
+    for (size_t i = 0; i < t->n; i++) {
+        o->flat_at = o->depth + 1;
+        json_put_array(o);
+        json_put_u64(o, t->parent[i]);
+        if (i)
+            json_put_u64(o, t->frame[i]);
+        else
+            json_put_null(o);
+        json_put_i64(o, t->self[i]);
+        json_put_i64(o, t->total[i]);
+        json_put_array_end(o);
+    }
+    json_put_array_end(o);
+}
+
+static void put_json(picture *p)
+{
+    json_out o = {.b = &p->q.c->out, .pretty = true};
+    json_put_object(&o);
+    question_head_json(&p->q, &o);
+    put_nodes(p, &o);
+    json_put_object_end(&o);
+    buf_putc(&p->q.c->out, '\n');
+}
+
+static void put_head(picture *p)
+{
+    buf *b = &p->q.c->out;
+    question_head(&p->q, b);
+    if (!p->has_base) return;
+    buf_z(b, "compared with ");
+    text_clipped(b, str_of(input_name(p->base.path)), 60);
+    buf_putc(b, '\n');
+}
+
+static bool draw(picture *p, flame_kind kind, err *e)
+{
+    if (kind == FLAME_AS_JSON) {
+        tree_opts o = tree_options(p->q.c);
+        if (!tree_of(&p->q.v, &o, &p->q.arena, &p->all, e)) return false;
+        put_json(p);
+        return true;
+    }
+    /* Before the view holds both sides of a comparison. */
+    if (kind == FLAME_ON_TERMINAL) put_head(p);
+    if (!make_flame(p, e)) return false;
+    return kind == FLAME_AS_SVG ? draw_svg(p, e) : draw_terminal(p, e);
+}
+
+void flame_out(cli *c, flame_kind kind)
+{
+    picture p = {0};
+    err e = {0};
+    if (kind == FLAME_AS_JSON && c->o.diff) {
+        cli_fail(c, EXIT_USAGE, "--json does not compare; kiln diff --json does");
+        return;
+    }
+    if (c->o.diff && !input_open(c, c->o.diff, &p.base)) return;
+    p.has_base = c->o.diff != NULL;
+    if (question_open(&p.q, c, c->args, c->n_args, BY_FUNCTION)) {
+        if (!draw(&p, kind, &e)) question_fail(&p.q, &e);
+        question_close(&p.q);
+    }
+    if (p.has_base) input_close(&p.base);
+}
