@@ -22,7 +22,7 @@ const boxes = [...document.getElementById('frames').children].map((g, i) => {
     g.box = i;
     return { g, rect, text, lines, name: lines[0], x: (rect.getAttribute('x') - pad) / (wide - 2 * pad),
         w: whole(+rect.getAttribute('width')) / (wide - 2 * pad), depth: icicle ? y : rows - 1 - y,
-        parent: -1, end: 0, match: false, state: '' };
+        parent: -1, end: 0, match: false, state: '', y: +rect.getAttribute('y') };
 });
 const open = [];
 boxes.forEach((b, i) => {
@@ -34,9 +34,18 @@ open.forEach(i => boxes[i].end = boxes.length);
 
 // ---- layout ----
 let zoomed = 0, at = -1, query = '';
+// Text is measured beside the document: asking an element for its length would lay out all boxes first.
+const paper2d = typeof OffscreenCanvas === 'undefined' ? null : new OffscreenCanvas(1, 1).getContext('2d');
+function measure(t) {
+    if (!paper2d) return t.getComputedTextLength();
+    const key = t.getAttribute('class') + (t.parentNode.id || t.parentNode.getAttribute('class'));
+    paper2d.font = fonts[key] ??= getComputedStyle(t).font;
+    return paper2d.measureText(t.textContent).width;
+}
+const fonts = {};
 const probe = make(NS, 'text', document.getElementById('frames'), { x: -9999 });
 probe.textContent = 'M'.repeat(40);
-const char = probe.getComputedTextLength() / 40 || 6.6;
+const char = measure(probe) / 40 || 6.6;
 probe.remove();
 
 const cells = s => { let n = 0; for (const c of s) n += c > '\u10ff' && c !== '…' ? 2 : 1; return n; };
@@ -52,17 +61,16 @@ function fit(name, room) {
     return out + '…';
 }
 function place(b, x, w) {
-    const y = top + row * (icicle ? b.depth : rows - 1 - b.depth);
-    b.rect.setAttribute('x', x.toFixed(2));
-    b.rect.setAttribute('y', y);
-    b.rect.setAttribute('width', apart(w).toFixed(3));
-    const room = (w - 8) / char;
+    const y = top + row * (icicle ? b.depth : rows - 1 - b.depth), room = (w - 8) / char;
+    if (b.at !== x) b.rect.setAttribute('x', Math.round((b.at = x) * 100) / 100);
+    if (b.y !== y) b.rect.setAttribute('y', b.y = y);
+    if (b.wide !== w) b.rect.setAttribute('width', Math.round(apart(b.wide = w) * 1000) / 1000);
     if (room < 3) {
-        if (b.text) b.text.textContent = '';
+        if (b.text?.firstChild) b.text.textContent = '';
         return;
     }
     if (!b.text) b.text = make(NS, 'text', b.g);
-    b.text.setAttribute('x', (x + 4).toFixed(2));
+    b.text.setAttribute('x', Math.round((x + 4) * 100) / 100);
     b.text.setAttribute('y', y + 12);
     b.text.textContent = fit(b.name, room);
 }
@@ -108,8 +116,8 @@ function resize() {
 function legend() {
     let x = pad;
     for (const k of head.querySelectorAll('[class^=c], .key')) {
-        const text = k.tagName === 'text', w = text ? k.getComputedTextLength() + 16 : k.nextElementSibling?.tagName === 'rect' ? 13 : 16;
-        const last = text ? w - 16 : w + (k.nextElementSibling?.getComputedTextLength?.() ?? 0);
+        const text = k.tagName === 'text', w = text ? measure(k) + 16 : k.nextElementSibling?.tagName === 'rect' ? 13 : 16;
+        const last = text ? w - 16 : w + (k.nextElementSibling?.tagName === 'text' ? measure(k.nextElementSibling) : 0);
         k.style.display = x + last > wide - pad ? 'none' : '';
         if (x + last > wide - pad) x = wide;
         k.setAttribute('x', x);
@@ -123,8 +131,8 @@ function follow() {
 function clip(t, room) {
     t.full ??= t.textContent;
     t.textContent = t.full;
-    for (let n = t.full.length; n > 1 && t.getComputedTextLength() > room;)
-        t.textContent = t.full.slice(0, n = Math.min(n - 1, Math.floor(n * room / t.getComputedTextLength()))) + '…';
+    for (let n = t.full.length; n > 1 && measure(t) > room;)
+        t.textContent = t.full.slice(0, n = Math.min(n - 1, Math.floor(n * room / measure(t)))) + '…';
 }
 
 // ---- zoom and search ----
@@ -196,7 +204,7 @@ function showTip(i, px, py) {
         const t = make(NS, 'text', tip, { x: 10, y: 20 + 17 * k, class: k > 1 ? 'note' : '' });
         t.textContent = line;
         clip(t, Math.min(720, wide - 40));
-        w = Math.max(w, t.getComputedTextLength());
+        w = Math.max(w, measure(t));
     });
     const h = 17 * lines.length + 13, high = +svg.getAttribute('height');
     const seen = alone ? scrollY + innerHeight : high;
