@@ -16,7 +16,7 @@ static void look(const index_view *x)
     index_frame f[16];
     for (uint64_t i = 0; i < x->h.n_rows && i < 512; i++)
         for (uint64_t d = 0; d < 3; d++) {
-            size_t n = index_find(x, x->row_address[i] + d - 1, f, 16);
+            size_t n = index_find(x, x->rows[i].address + d - 1, f, 16);
             CHECK(n <= 16);
             while (n--) {
                 str s = index_text_at(x, f[n].linkage_name), t = index_text_at(x, f[n].name);
@@ -41,7 +41,7 @@ static void fuzz_elf(str in, bool alt)
         if (index_build(&(index_source){&f, &f, alt ? &f : NULL}, &a, &block, &e)) {
             CHECK(index_open(block, &x, &e)); /* what we make we can read */
             for (uint64_t i = 1; i < x.h.n_rows; i++)
-                CHECK(x.row_address[i - 1] < x.row_address[i]);
+                CHECK(x.rows[i - 1].address < x.rows[i].address);
             for (uint64_t i = 0; i < x.h.n_scopes; i++) CHECK(x.scopes[i].parent <= i);
             look(&x);
         } else {

@@ -20,7 +20,7 @@ static bool enter(dwarf *d, dwarf_unit *u, const dwarf_die *die, uint32_t around
     if (b->scopes.n >= UINT32_MAX - 1) return no_memory(d);
     if (!dwarf_add_ranges(d, u, die, (uint32_t)b->scopes.n + 1, &any)) return false;
     if (!any && !(inlined && around)) return true;
-    index_scope *s = vec_push(b->a, &b->scopes);
+    built_scope *s = vec_push(b->a, &b->scopes);
     if (!s) return no_memory(d);
     *out = (uint32_t)b->scopes.n;
     s->function = dwarf_function(d, u, die);

@@ -4,30 +4,24 @@
 #include "objfile/index_build.h"
 #include "base/ban.h"
 
-_Static_assert(sizeof(index_header) == 96, "the layout of docs/symbols.md");
-_Static_assert(sizeof(index_scope) == 20 && sizeof(index_function) == 12, "as above");
+_Static_assert(sizeof(index_header) == 80, "the layout of docs/symbols.md");
+_Static_assert(sizeof(index_row) == 32 && sizeof(index_scope) == 32, "two to a cache line");
 
-/* Position of the table behind `at`, 8-byte aligned; false when it does not fit 64 bits. */
+/* Position of the table behind `at`, aligned; false when it does not fit 64 bits. */
 static bool place(uint64_t *at, uint64_t n, size_t size, uint64_t *where)
 {
-    uint64_t bytes;
-    *where = *at;
-    if (ckd_mul(&bytes, n, (uint64_t)size) || ckd_add(at, *at, bytes) ||
-        ckd_add(at, *at, UINT64_C(7)))
-        return false;
-    *at &= ~UINT64_C(7);
-    return true;
+    uint64_t bytes, pad = INDEX_ALIGN - 1;
+    if (ckd_add(at, *at, pad)) return false;
+    *where = *at &= ~pad;
+    return !ckd_mul(&bytes, n, (uint64_t)size) && !ckd_add(at, *at, bytes);
 }
 
 bool index_layout(const index_header *h, index_places *p)
 {
     uint64_t at = sizeof *h;
-    return place(&at, h->n_rows, 8, &p->row_address) &&
-           place(&at, h->n_buckets, sizeof(uint32_t), &p->buckets) &&
+    return place(&at, h->n_buckets, sizeof(uint32_t), &p->buckets) &&
            place(&at, h->n_rows, sizeof(index_row), &p->rows) &&
-           place(&at, h->n_symbols, sizeof(index_symbol), &p->symbols) &&
            place(&at, h->n_scopes, sizeof(index_scope), &p->scopes) &&
-           place(&at, h->n_functions, sizeof(index_function), &p->functions) &&
            place(&at, h->n_text, 1, &p->text) && (p->size = at, true);
 }
 
@@ -56,12 +50,9 @@ bool index_open(str bytes, index_view *out, err *e)
     const char *c = b;
     if (c[p.text + out->h.n_text - 1])
         return err_at(e, ERR_MALFORMED, p.text, "the names of the symbol index have no end");
-    out->row_address = (const void *)(c + p.row_address);
     out->buckets = (const void *)(c + p.buckets);
-    out->symbols = (const void *)(c + p.symbols);
     out->rows = (const void *)(c + p.rows);
     out->scopes = (const void *)(c + p.scopes);
-    out->functions = (const void *)(c + p.functions);
     out->text = c + p.text;
     return true;
 }
@@ -77,44 +68,25 @@ str index_text_at(const index_view *x, uint32_t text)
  * before its code; the last one stands for all that is behind. */
 static const index_row *row_of(const index_view *x, uint64_t address)
 {
-    const uint64_t *v = x->row_address;
-    if (!x->h.n_rows || !x->h.n_buckets || address < v[0]) return NULL;
-    uint64_t b = (address - v[0]) >> x->h.shift;
+    const index_row *v = x->rows;
+    if (!x->h.n_rows || !x->h.n_buckets || address < v[0].address) return NULL;
+    uint64_t b = (address - v[0].address) >> x->h.shift;
     size_t from = b < x->h.n_buckets ? x->buckets[b] : x->h.n_rows;
     size_t to = b + 1 < x->h.n_buckets ? x->buckets[b + 1] : x->h.n_rows;
-    if (to > x->h.n_rows) to = x->h.n_rows;
-    while (from < to) {
-        size_t mid = from + (to - from) / 2;
-        if (v[mid] <= address)
-            from = mid + 1;
-        else
-            to = mid;
+    if (to > x->h.n_rows || from > to) return NULL; /* not a block of our making */
+    /* The row before the bucket is at or below the address; the last such one is wanted. */
+    from -= from > 0;
+    for (size_t n = to - from; n > 1;) {
+        size_t half = n / 2;
+        from += v[from + half].address <= address ? half : 0; /* no branch to mispredict */
+        n -= half;
     }
-    return from && from <= x->h.n_rows ? &x->rows[from - 1] : NULL;
+    return &v[from];
 }
 
 static const index_scope *scope_at(const index_view *x, uint32_t i)
 {
     return i && i <= x->h.n_scopes ? &x->scopes[i - 1] : NULL;
-}
-
-static void name_frame(const index_view *x, const index_scope *s, index_frame *f)
-{
-    if (!s->function || s->function > x->h.n_functions) return;
-    const index_function *fn = &x->functions[s->function - 1];
-    f->linkage_name = fn->linkage_name;
-    f->name = fn->name;
-    f->start_line = fn->line;
-}
-
-/* The outermost frame is called as the symbol table calls it: it knows the clones (.cold, .isra) that
- * DWARF has under one name, and functions without debug information. */
-static void name_by_symbol(const index_view *x, const index_row *row, index_frame *f)
-{
-    if (!row->symbol || row->symbol > x->h.n_symbols) return;
-    const index_symbol *s = &x->symbols[row->symbol - 1];
-    f->linkage_name = s->name;
-    if (!f->file) f->file = s->file;
 }
 
 size_t index_find(const index_view *x, uint64_t address, index_frame *out, size_t max)
@@ -125,7 +97,9 @@ size_t index_find(const index_view *x, uint64_t address, index_frame *out, size_
     index_frame f = {.file = row->file, .line = row->line, .column = row->column};
     uint32_t at = row->scope;
     for (const index_scope *s = scope_at(x, at); s && n < max; s = scope_at(x, at)) {
-        name_frame(x, s, &f);
+        f.linkage_name = s->linkage_name;
+        f.name = s->name;
+        f.start_line = s->start_line;
         out[n++] = f;
         f = (index_frame){.file = s->call_file, .line = s->call_line, .column = s->call_column};
         if (s->parent >= at) break; /* callers come first: anything else would be a circle */
@@ -135,6 +109,8 @@ size_t index_find(const index_view *x, uint64_t address, index_frame *out, size_
         if (!row->symbol && !row->file) return 0;
         out[n++] = f;
     }
-    name_by_symbol(x, row, &out[n - 1]);
+    /* The outermost frame is called as the symbol table calls it: it knows the clones (.cold, .isra)
+     * that DWARF has under one name, and functions without debug information. */
+    if (row->symbol) out[n - 1].linkage_name = row->symbol;
     return n;
 }

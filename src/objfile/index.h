@@ -1,23 +1,23 @@
 /* objfile/index.h - address -> function, file, line and the calls inlined there.  Pure.
  *
- * One flat block of bytes that can be written to a file and mapped again: no pointers, 8-byte
- * aligned tables behind a header (docs/symbols.md draws it).  Looking up is a binary search over
+ * One flat block of bytes that can be written to a file and mapped again: no pointers, tables
+ * aligned to 64 bytes behind a header (docs/symbols.md draws it).  Looking up is a binary search over
  * addresses and a walk from the innermost inlined function outward:
  *
- *   bucket[]       the first row of each equal piece of the code: a search begins among a few rows
- *   row_address[]  0x1139   0x1142   0x1150 ...
- *   row[]          {scope, symbol, file, line, column}         the innermost frame's place
- *                     │       └► symbol[] {name, file}          what the symbol table says: the
- *                     │                                         name of the outermost frame
- *                     └► scope[] {function, parent, call file, line, column}  ► parent ► ...
- *                                   └► function[] {linkage name, name, line it begins on}
+ *   bucket[]  the first row of each equal piece of the code: a search begins among a few rows
+ *   row[]     {address, scope, symbol, file, line, column}          the innermost frame's place
+ *                         │      └ what the symbol table says: the name of the outermost frame
+ *                         └► scope[] {names, first line, parent, call file, line, column} ► parent ► ...
+ *
+ * Rows and scopes are 32 bytes and never cross a cache line: a lookup costs a bucket, a row and the
+ * scopes of its chain, and touches no text.
  *
  * A block is checked when it is opened; a lookup trusts no index in it all the same, so that even a
  * block with a valid checksum and wrong numbers gives wrong names at worst. */
 #pragma once
 #include "objfile/symbols.h"
 
-enum { INDEX_VERSION = 1, INDEX_MAX_FRAMES = 256 };
+enum { INDEX_VERSION = 2, INDEX_MAX_FRAMES = 256 };
 
 typedef struct index_header {
     char magic[8];  /* "KILNSYM" */
@@ -29,7 +29,7 @@ typedef struct index_header {
     uint32_t n_broken; /* units of debug information that could not be read */
     uint32_t shift;    /* a bucket is 2^shift bytes of code */
     uint32_t unused;
-    uint64_t n_buckets, n_rows, n_scopes, n_functions, n_symbols, n_text;
+    uint64_t n_buckets, n_rows, n_scopes, n_text;
 } index_header;
 
 enum {
@@ -40,36 +40,28 @@ enum {
 };
 
 typedef struct index_row {
+    uint64_t address;
     uint32_t scope;  /* position + 1; 0: none */
-    uint32_t symbol; /* position + 1; 0: none */
+    uint32_t symbol; /* text; 0: none */
     uint32_t file;   /* text */
     uint32_t line, column;
+    uint32_t unused;
 } index_row;
 
 typedef struct index_scope {
-    uint32_t function; /* position + 1; 0: not known */
-    uint32_t parent;   /* position + 1 of the caller it was inlined into; 0: it stands alone */
-    uint32_t call_file, call_line, call_column;
-} index_scope;
-
-typedef struct index_function {
     uint32_t linkage_name, name; /* text */
-    uint32_t line;               /* of its declaration; 0: not known */
-} index_function;
-
-typedef struct index_symbol {
-    uint32_t name, file; /* text */
-} index_symbol;
+    uint32_t start_line;         /* of its declaration; 0: not known */
+    uint32_t parent;             /* position + 1 of the caller it was inlined into; 0: none */
+    uint32_t call_file, call_line, call_column;
+    uint32_t unused;
+} index_scope;
 
 /* A block being looked at.  It views the bytes it was opened with. */
 typedef struct index_view {
     index_header h;
-    const uint64_t *row_address;
     const uint32_t *buckets;
     const index_row *rows;
     const index_scope *scopes;
-    const index_function *functions;
-    const index_symbol *symbols;
     const char *text; /* terminated strings; position 0 is "" */
 } index_view;
 

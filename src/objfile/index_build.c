@@ -29,13 +29,13 @@ uint32_t index_text(index_builder *b, str s)
 
 uint32_t index_function_of(index_builder *b, str linkage_name, str name, uint32_t line)
 {
-    index_function f = {index_text(b, linkage_name), index_text(b, name), line};
+    built_function f = {index_text(b, linkage_name), index_text(b, name), line};
     if (!hash_index_room(&b->by_function, b->a)) return b->failed = true, 0;
     uint64_t h = hash_bytes(&f, sizeof f, b->by_function.seed);
     uint32_t i = hash_first(&b->by_function, h);
     for (uint32_t at; hash_next(&b->by_function, &i, h, &at); i++)
         if (!memcmp(&b->functions.v[at], &f, sizeof f)) return at + 1;
-    index_function *to = vec_push(b->a, &b->functions);
+    built_function *to = vec_push(b->a, &b->functions);
     if (!to) return b->failed = true, 0;
     *to = f;
     hash_put(&b->by_function, i, h, (uint32_t)(b->functions.n - 1));
@@ -170,55 +170,56 @@ static bool make_buckets(index_builder *b, uint32_t *shift, uint32_t **out, size
     *shift = 0;
     *out = NULL;
     if (!b->rows.n) return true;
-    const uint64_t *v = b->row_address.v;
-    uint64_t span = v[b->rows.n - 1] - v[0];
+    const index_row *v = b->rows.v;
+    uint64_t span = v[b->rows.n - 1].address - v[0].address;
     while (span >> *shift > b->rows.n / 2) ++*shift;
     *n = (size_t)(span >> *shift) + 1;
     *out = arena_array(b->a, *n, sizeof **out);
     for (size_t i = 0, row = 0; *out && i < *n; i++) {
         uint64_t start = (uint64_t)i << *shift;
-        while (row < b->rows.n && v[row] - v[0] < start) row++;
+        while (row < b->rows.n && v[row].address - v[0].address < start) row++;
         (*out)[i] = (uint32_t)row;
     }
     return *out != NULL;
 }
 
-static index_symbol *make_symbols(index_builder *b, const symbol_list *l)
+static void put_scopes(const index_builder *b, index_scope *to)
 {
-    index_symbol *v = arena_array(b->a, l->v.n, sizeof *v);
-    for (size_t i = 0; v && i < l->v.n; i++)
-        v[i] = (index_symbol){index_text(b, l->v.v[i].name), index_text(b, l->v.v[i].file)};
-    return v;
+    for (size_t i = 0; i < b->scopes.n; i++) {
+        const built_scope *s = &b->scopes.v[i];
+        to[i] = (index_scope){.parent = s->parent,
+                              .call_file = s->call_file,
+                              .call_line = s->call_line,
+                              .call_column = s->call_column};
+        if (!s->function) continue;
+        const built_function *f = &b->functions.v[s->function - 1];
+        to[i].linkage_name = f->linkage_name;
+        to[i].name = f->name;
+        to[i].start_line = f->line;
+    }
 }
 
-static bool finish(index_builder *b, const symbol_list *l, str *out)
+static bool finish(index_builder *b, str *out)
 {
     index_places p;
     index_header h = {.magic = INDEX_MAGIC, .order = INDEX_ORDER, .version = INDEX_VERSION};
     uint32_t *buckets;
     size_t n_buckets;
-    index_symbol *v = make_symbols(b, l);
-    if (!v || b->failed || b->rows.n >= UINT32_MAX ||
-        !make_buckets(b, &h.shift, &buckets, &n_buckets))
+    if (b->failed || b->rows.n >= UINT32_MAX || !make_buckets(b, &h.shift, &buckets, &n_buckets))
         return err_set(b->e, ERR_LIMIT, "the memory budget is spent");
     h.flags = b->flags;
     h.n_broken = b->n_broken;
     h.n_buckets = n_buckets;
     h.n_rows = b->rows.n;
     h.n_scopes = b->scopes.n;
-    h.n_functions = b->functions.n;
-    h.n_symbols = l->v.n;
     h.n_text = b->text.n;
-    bool fits = index_layout(&h, &p);
-    char *to = fits ? arena_zero(b->a, (size_t)p.size) : NULL;
+    char *to = index_layout(&h, &p) ? arena_zero(b->a, (size_t)p.size + INDEX_ALIGN) : NULL;
     if (!to) return err_set(b->e, ERR_LIMIT, "the memory budget is spent");
+    to += (INDEX_ALIGN - (uintptr_t)to % INDEX_ALIGN) % INDEX_ALIGN;
     h.size = p.size;
-    put_table(to + p.row_address, b->row_address.v, 8 * b->rows.n);
     put_table(to + p.buckets, buckets, sizeof *buckets * n_buckets);
     put_table(to + p.rows, b->rows.v, sizeof *b->rows.v * b->rows.n);
-    put_table(to + p.symbols, v, sizeof *v * l->v.n);
-    put_table(to + p.scopes, b->scopes.v, sizeof *b->scopes.v * b->scopes.n);
-    put_table(to + p.functions, b->functions.v, sizeof *b->functions.v * b->functions.n);
+    put_scopes(b, (void *)(to + p.scopes));
     put_table(to + p.text, b->text.v, b->text.n);
     memcpy(to, &h, sizeof h);
     *out = (str){to, (size_t)p.size};
@@ -244,7 +245,7 @@ bool index_build(const index_source *s, arena *a, str *out, err *e)
     if (s->debug && !dwarf_collect(&b, s->debug, s->alt)) return false;
     if (b.scopes.n || b.lines.n) b.flags |= INDEX_HAS_LINES;
     if (!index_flatten(&b, &l)) return false;
-    return finish(&b, &l, out);
+    return finish(&b, out);
 }
 
 bool index_build_symbols(const symbol_list *l, uint32_t flags, arena *a, str *out, err *e)
@@ -252,5 +253,5 @@ bool index_build_symbols(const symbol_list *l, uint32_t flags, arena *a, str *ou
     index_builder b;
     if (!begin(&b, a, e)) return false;
     b.flags = flags;
-    return index_flatten(&b, l) && finish(&b, l, out);
+    return index_flatten(&b, l) && finish(&b, out);
 }

@@ -6,13 +6,26 @@
 #define INDEX_MAGIC "KILNSYM"
 #define INDEX_ORDER 0x01020304u
 
+enum { INDEX_ALIGN = 64 };
+
 typedef struct index_places {
-    uint64_t row_address, buckets, rows, symbols, scopes, functions, text, size;
+    uint64_t buckets, rows, scopes, text, size;
 } index_places;
 
 /* Where the tables of a block lie, from its counts; false when that does not fit 64 bits. */
 bool index_layout(const index_header *h, index_places *p);
 uint64_t index_checksum(str block);
+
+/* A function or an inlined call. */
+typedef struct built_scope {
+    uint32_t function; /* position + 1; 0: not known */
+    uint32_t parent;   /* as in index_scope */
+    uint32_t call_file, call_line, call_column;
+} built_scope;
+
+typedef struct built_function {
+    uint32_t linkage_name, name, line;
+} built_function;
 
 /* Code that a scope covers. */
 typedef struct scope_range {
@@ -35,13 +48,12 @@ typedef struct index_builder {
     arena *a;
     err *e;
     VEC(exec_range) exec; /* sorted; debug information about anything else is dead */
-    VEC(index_scope) scopes;
-    VEC(index_function) functions;
+    VEC(built_scope) scopes;
+    VEC(built_function) functions;
     VEC(scope_range) ranges;
     VEC(line_row) lines;
     VEC(char) text;
-    VEC(uint64_t) row_address; /* the result of index_flatten */
-    VEC(index_row) rows;
+    VEC(index_row) rows; /* the result of index_flatten */
     hash_index by_text, by_function;
     u32s text_at; /* positions of the strings, for by_text */
     uint32_t flags, n_broken;

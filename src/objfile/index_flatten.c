@@ -151,20 +151,30 @@ static bool flatten_symbols(index_builder *b, const symbol_list *l, steps *out)
 
 /* ---- all three ---- */
 
-static bool put_row(index_builder *b, uint64_t address, const uint32_t what[3])
+static bool put_row(index_builder *b, uint64_t address, const uint32_t what[3],
+                    const symbol_list *symbols)
 {
     const line_row none = {0}, *l = what[1] ? &b->lines.v[what[1] - 1] : &none;
-    index_row row = {what[0], what[2], l->file, l->line, l->column};
-    if (b->rows.n && !memcmp(&b->rows.v[b->rows.n - 1], &row, sizeof row)) return true;
+    index_row row = {.address = address,
+                     .scope = what[0],
+                     .file = l->file,
+                     .line = l->line,
+                     .column = l->column};
+    if (what[2]) {
+        const symbol *s = &symbols->v.v[what[2] - 1];
+        row.symbol = index_text(b, s->name);
+        if (!row.scope && !row.file) row.file = index_text(b, s->file);
+    }
+    index_row *last = b->rows.n ? &b->rows.v[b->rows.n - 1] : NULL;
+    if (last && !memcmp(&last->scope, &row.scope, sizeof row - offsetof(index_row, scope)))
+        return true;
     index_row *r = vec_push(b->a, &b->rows);
-    uint64_t *a = r ? vec_push(b->a, &b->row_address) : NULL;
-    if (!a) return false;
+    if (!r) return false;
     *r = row;
-    *a = address;
-    return true;
+    return !b->failed;
 }
 
-static bool join(index_builder *b, const steps s[3])
+static bool join(index_builder *b, const steps s[3], const symbol_list *symbols)
 {
     size_t at[3] = {0};
     uint32_t what[3] = {0};
@@ -179,7 +189,7 @@ static bool join(index_builder *b, const steps s[3])
         if (!more) return true;
         for (unsigned k = 0; k < 3; k++)
             if (at[k] < s[k].n && s[k].v[at[k]].address == next) what[k] = s[k].v[at[k]++].what;
-        if (!put_row(b, next, what)) return false;
+        if (!put_row(b, next, what, symbols)) return false;
     }
 }
 
@@ -189,6 +199,6 @@ bool index_flatten(index_builder *b, const symbol_list *symbols)
     if (b->lines.n >= UINT32_MAX || symbols->v.n >= UINT32_MAX)
         return err_set(b->e, ERR_LIMIT, "too many lines or symbols for an index");
     return (flatten_scopes(b, &s[0]) && flatten_lines(b, &s[1]) &&
-            flatten_symbols(b, symbols, &s[2]) && join(b, s)) ||
+            flatten_symbols(b, symbols, &s[2]) && join(b, s, symbols)) ||
            err_set(b->e, ERR_LIMIT, "the memory budget is spent");
 }

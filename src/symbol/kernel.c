@@ -64,13 +64,12 @@ static void take_kallsyms(module *m, const char *path, uint64_t start, str ref)
 /* A vmlinux found by its build id: its own addresses are those of a kernel that was not moved. */
 static void place_vmlinux(module *m, uint64_t start, str ref)
 {
-    if (m->state > MODULE_EXPORTS || !m->index.h.n_symbols) return;
+    if (m->state > MODULE_EXPORTS) return;
     m->absolute = true;
     for (uint64_t i = 0; start && ref.n && i < m->index.h.n_rows; i++) {
-        uint32_t s = m->index.rows[i].symbol;
-        if (!s || s > m->index.h.n_symbols) continue;
-        if (!str_eq(index_text_at(&m->index, m->index.symbols[s - 1].name), ref)) continue;
-        m->bias = start - m->index.row_address[i];
+        const index_row *r = &m->index.rows[i];
+        if (!str_eq(index_text_at(&m->index, r->symbol), ref)) continue;
+        m->bias = start - r->address;
         return;
     }
 }

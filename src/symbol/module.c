@@ -54,7 +54,7 @@ static module_state state_of(const index_view *x)
 /* The block moves to memory of its own: the arena it was made in is many times larger. */
 bool module_keep_index(module *m, str block)
 {
-    m->made = malloc(block.n);
+    m->made = aligned_alloc(64, (block.n + 63) / 64 * 64);
     if (!m->made) return false;
     memcpy(m->made, block.p, block.n);
     return index_open((str){m->made, block.n}, &m->index, NULL);

@@ -1,12 +1,11 @@
 /* symbol_tool FILE [DEBUG [ALT]]: addresses on standard input, frames on standard output, as
- * llvm-symbolizer --inlines --no-demangle prints them.  symbol_tool --time FILE: how long it took. */
+ * llvm-symbolizer --inlines --no-demangle prints them. */
 #include "objfile/index.h"
 #include "sys/file.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static file_bytes files[3];
 static size_t n_files;
@@ -20,13 +19,6 @@ static elf_file *open_file(const char *path, arena *a)
     if (elf && file_read(path, 0, f, &e) && elf_read(f->bytes, a, elf, &e)) return elf;
     fprintf(stderr, "%s: %s\n", path, err_text(&e, text, sizeof text));
     exit(1);
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 static void print(const index_view *x, uint64_t address)
@@ -46,15 +38,12 @@ static void print(const index_view *x, uint64_t address)
 
 int main(int argc, char **argv)
 {
-    bool timed = argc > 1 && !strcmp(argv[1], "--time");
-    argc -= timed, argv += timed;
     if (argc < 2) return 2;
     arena a = {0};
     err e = {0};
     index_source s = {.file = open_file(argv[1], &a)};
     s.debug = argc > 2 ? open_file(argv[2], &a) : s.file;
     s.alt = argc > 3 ? open_file(argv[3], &a) : NULL;
-    double t0 = now();
     str block;
     index_view x;
     if (!index_build(&s, &a, &block, &e) || !index_open(block, &x, &e)) {
@@ -62,31 +51,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", err_text(&e, text, sizeof text));
         return 1;
     }
-    double t1 = now();
-    VEC(uint64_t) v = {0};
-    for (char line[64]; fgets(line, sizeof line, stdin);) {
-        uint64_t *to = vec_push(&a, &v);
-        if (to) *to = strtoull(line, NULL, 16);
-    }
-    if (!timed)
-        for (size_t i = 0; i < v.n; i++) print(&x, v.v[i]);
-    if (timed) {
-        double t2 = now();
-        size_t frames = 0, rounds = 0;
-        do {
-            for (size_t i = 0; i < v.n; i++) {
-                index_frame f[INDEX_MAX_FRAMES];
-                frames += index_find(&x, v.v[i], f, INDEX_MAX_FRAMES);
-            }
-            rounds++;
-        } while (now() - t2 < 0.2 && v.n);
-        double per = (now() - t2) / (double)(rounds * (v.n ? v.n : 1));
-        printf("{\"build_s\": %.6f, \"index_bytes\": %zu, \"rows\": %" PRIu64
-               ", \"broken\": %u, \"memory\": %zu, \"addresses\": %zu, \"frames\": %zu, "
-               "\"lookup_ns\": %.1f}\n",
-               t1 - t0, block.n, x.h.n_rows, x.h.n_broken, a.peak, v.n,
-               frames / (rounds ? rounds : 1), per * 1e9);
-    }
+    for (char line[64]; fgets(line, sizeof line, stdin);) print(&x, strtoull(line, NULL, 16));
     arena_free(&a);
     while (n_files) file_release(&files[--n_files]);
     return 0;

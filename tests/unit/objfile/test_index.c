@@ -60,10 +60,10 @@ static void test_buckets(void **state)
         assert_ok(index_open(make(&a, v, N), &x, &e), &e);
         for (size_t i = 0; i < 4 * N; i++) {
             seed = hash_mix(seed, i);
-            uint64_t at = i & 1 ? seed >> (round + 8) : x.row_address[seed % x.h.n_rows] + (i & 2);
+            uint64_t at = i & 1 ? seed >> (round + 8) : x.rows[seed % x.h.n_rows].address + (i & 2);
             size_t k = 0;
             index_frame f;
-            while (k < x.h.n_rows && x.row_address[k] <= at) k++;
+            while (k < x.h.n_rows && x.rows[k].address <= at) k++;
             bool want = k && x.rows[k - 1].symbol;
             assert_u64(index_find(&x, at, &f, 1), want);
         }

@@ -130,7 +130,7 @@ static void test_self(void **state)
     assert_int_equal(marked(one), 2);
     for (uint64_t i = 0; i < x.h.n_rows; i++) {
         index_frame fr[4];
-        size_t n = index_find(&x, x.row_address[i], fr, 4);
+        size_t n = index_find(&x, x.rows[i].address, fr, 4);
         if (n && str_eq(index_text_at(&x, fr[n - 1].linkage_name), STR("marked"))) {
             found++;
             if (x.h.flags & INDEX_HAS_LINES && fr[0].line)
