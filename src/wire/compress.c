@@ -174,13 +174,13 @@ bool unpack(str in, size_t max_bytes, arena *a, unpacked *out, err *e)
     return true;
 }
 
-bool pack(codec c, str in, buf *out, err *e)
+static bool pack_at(codec c, int level, str in, buf *out, err *e)
 {
     size_t made = 0;
     if (c == CODEC_NONE) {
         buf_str(out, in);
     } else if (c == CODEC_GZIP) {
-        struct libdeflate_compressor *z = libdeflate_alloc_compressor(6);
+        struct libdeflate_compressor *z = libdeflate_alloc_compressor(level);
         if (z && buf_reserve(out, libdeflate_gzip_compress_bound(z, in.n)))
             made = libdeflate_gzip_compress(z, in.p, in.n, out->p + out->n, out->cap - out->n);
         libdeflate_free_compressor(z);
@@ -201,6 +201,9 @@ bool pack(codec c, str in, buf *out, err *e)
         return err_set(e, ERR_LIMIT, "out of memory while compressing %zu bytes", in.n);
     return true;
 }
+
+bool pack(codec c, str in, buf *out, err *e) { return pack_at(c, 6, in, out, e); }
+bool pack_quick(codec c, str in, buf *out, err *e) { return pack_at(c, 4, in, out, e); }
 
 static bool memory_read(source *s, void *p, size_t n, size_t *got, err *e)
 {
