@@ -11,9 +11,11 @@ if (!out) {
     process.exit(2);
 }
 
-const bytes = (name, data) => `static const unsigned char ${name}_bytes[] = {\n${
-    Array.from(data, (b, i) => b + (i % 32 == 31 ? ',\n' : ',')).join('')}0};\n`
-    + `const str viewer_${name} = {(const char *)${name}_bytes, sizeof ${name}_bytes - 1};\n`;
+const bytes = (name, data) =>
+    `static const unsigned char ${name}_bytes[] = {\n${Array.from(
+        data,
+        (b, i) => b + (i % 32 == 31 ? ',\n' : ','),
+    ).join('')}0};\n` + `const str viewer_${name} = {(const char *)${name}_bytes, sizeof ${name}_bytes - 1};\n`;
 
 function write(js, css) {
     writeFileSync(join(out, 'viewer.js'), js);
@@ -23,8 +25,10 @@ function write(js, css) {
 
 const problem = haveNodeModules();
 if (problem) {
-    console.error(`viewer: ${problem}\nviewer: kiln is built without HTML reports; ` +
-        '`touch ui/package-lock.json` and building again tries once more');
+    console.error(
+        `viewer: ${problem}\nviewer: kiln is built without HTML reports; ` +
+            '`touch ui/package-lock.json` and building again tries once more',
+    );
     write(Buffer.alloc(0), Buffer.alloc(0));
     process.exit(0);
 }

@@ -18,7 +18,13 @@ async function open(b: Uint8Array<ArrayBuffer>, name: string): Promise<Dataset> 
     let bytes = b;
     for (let layers = 0; isGzip(bytes) && layers < 4; layers++) bytes = await gunzip(bytes);
     if (isZstd(bytes)) throw new Error('zstd is nothing a browser unpacks: `kiln convert` writes .otlp or .otlp.gz');
-    return decode(bytes, name);
+    try {
+        return decode(bytes, name);
+    } catch (e) {
+        throw new Error(
+            `${name} is not OTLP of the current layout: ${(e as Error).message}; \`kiln flame\` makes a report of any format`,
+        );
+    }
 }
 
 /** The elements of a report, in this page or in another one's text. */
@@ -26,8 +32,9 @@ async function fromDocument(doc: Document): Promise<Loaded | null> {
     const find = (role: string) => doc.querySelector(`script[type="${TYPE}"][data-role="${role}"]`);
     const get = async (e: Element) =>
         open(fromBase64(e.textContent ?? ''), (e as HTMLElement).dataset['name'] || 'profile');
-    const profile = find('profile'), base = find('base');
-    return profile && { profile: await get(profile), base: base && await get(base) };
+    const profile = find('profile'),
+        base = find('base');
+    return profile && { profile: await get(profile), base: base && (await get(base)) };
 }
 
 export const embedded: Source = { load: () => fromDocument(document) };

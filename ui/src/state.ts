@@ -24,9 +24,20 @@ export interface State {
 }
 
 export const initial = (compared: boolean): State => ({
-    view: 'flame', profile: 0, icicle: false, order: 'name', color: compared ? 'diff' : 'package',
-    compare: compared ? 'share' : 'off', search: '', selected: 0, zoom: [], filter: { labels: [], time: null }, window: null,
-    sort: compared ? 'change' : 'self', theme: 'auto', help: false,
+    view: 'flame',
+    profile: 0,
+    icicle: false,
+    order: 'name',
+    color: compared ? 'diff' : 'package',
+    compare: compared ? 'share' : 'off',
+    search: '',
+    selected: 0,
+    zoom: [],
+    filter: { labels: [], time: null },
+    window: null,
+    sort: compared ? 'change' : 'self',
+    theme: 'auto',
+    help: false,
 });
 
 /** A frame has no number that another page would know: its name and file stand for it. */
@@ -41,7 +52,8 @@ const range = (t: string | null): [number, number] | null => {
 };
 
 export function writeFragment(s: State, compared: boolean, names: FrameNames): string {
-    const d = initial(compared), q = new URLSearchParams();
+    const d = initial(compared),
+        q = new URLSearchParams();
     const put = (key: string, value: string, def: string) => value !== def && q.set(key, value);
     put('view', s.view, d.view);
     put('profile', String(s.profile), '0');
@@ -64,10 +76,12 @@ const label = (text: string, not: boolean): LabelFilter => {
     return { key: text.slice(0, at), value: text.slice(at + 1), not };
 };
 
-const oneOf = <T extends string>(v: string | null, all: readonly T[], or: T): T => all.includes(v as T) ? v as T : or;
+const oneOf = <T extends string>(v: string | null, all: readonly T[], or: T): T =>
+    all.includes(v as T) ? (v as T) : or;
 
 export function readFragment(text: string, compared: boolean, nProfiles: number, names: FrameNames): State {
-    const q = new URLSearchParams(text.replace(/^#/, '')), d = initial(compared);
+    const q = new URLSearchParams(text.replace(/^#/, '')),
+        d = initial(compared);
     const p = Number(q.get('profile') ?? 0);
     return {
         ...d,

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { haveNodeModules, ui } from '../packages.mjs';
+import { millionNodes } from './million.mjs';
 
 const src = process.env.KILN_SRC ?? join(ui, '..');
 const kiln = process.env.KILN ?? join(src, 'build', 'kiln');
@@ -26,7 +27,8 @@ const dir = mkdtempSync(join(tmpdir(), 'kiln-report-'));
 const run = (...args) => execFileSync(kiln, args, { maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'pipe'] });
 const example = join(src, 'examples', 'checkout.otlp');
 
-let n = 0, failed = 0;
+let n = 0,
+    failed = 0;
 function report(name, why) {
     n++;
     failed += why ? 1 : 0;
@@ -80,7 +82,8 @@ const runAside = (...args) => promisify(execFile)(kiln, args, { maxBuffer: 1 << 
 /** What the browser is shown and what it is held to. In canonical OTLP the same profile has the same bytes. null: kiln
  *  refuses the file, which is another test's business. */
 async function prepare(name, i) {
-    const file = join(corpus, name), at = (suffix) => join(dir, `${i}${suffix}`);
+    const file = join(corpus, name),
+        at = (suffix) => join(dir, `${i}${suffix}`);
     const told = await runAside('info', '--json', file).catch(() => null);
     if (!told) return null;
     await runAside('flame', file, '-o', at('.html'));
@@ -130,34 +133,53 @@ async function everyCorpusFile() {
 // ---- what a person does ----
 
 // The page answers in its next frame: what is asked here has some time to become true.
-const eventually = (page, f, arg, what) => page.waitForFunction(f, arg, { timeout: 5000, polling: 20 }).catch(() => must(false, what));
-const viewIs = (page, v) => eventually(page, (x) => document.querySelector('.view').dataset.view === x, v, `the view is not ${v}`);
-const inAddress = (page, text) => eventually(page, (t) => decodeURIComponent(location.hash).includes(t), text, `${text} is not in the address`);
+const eventually = (page, f, arg, what) =>
+    page.waitForFunction(f, arg, { timeout: 5000, polling: 20 }).catch(() => must(false, what));
+const viewIs = (page, v) =>
+    eventually(page, (x) => document.querySelector('.view').dataset.view === x, v, `the view is not ${v}`);
+const inAddress = (page, text) =>
+    eventually(page, (t) => decodeURIComponent(location.hash).includes(t), text, `${text} is not in the address`);
 const there = (page, selector, what) => eventually(page, (q) => document.querySelector(q), selector, what);
 const gone = (page, selector, what) => eventually(page, (q) => !document.querySelector(q), selector, what);
-const textIs = (page, selector, re, what) => eventually(page, ([q, r]) => new RegExp(r).test(document.querySelector(q)?.textContent ?? ''), [selector, re.source], what);
-const themeIs = (page, t) => eventually(page, (x) => document.documentElement.dataset.theme === x, t, `the theme is not ${t}`);
+const textIs = (page, selector, re, what) =>
+    eventually(
+        page,
+        ([q, r]) => new RegExp(r).test(document.querySelector(q)?.textContent ?? ''),
+        [selector, re.source],
+        what,
+    );
+const themeIs = (page, t) =>
+    eventually(page, (x) => document.documentElement.dataset.theme === x, t, `the theme is not ${t}`);
 const canvasBox = async (page) => (await page.$('.view canvas')).boundingBox();
 
 /** The middle of the box of the flame graph that lies `up` rows above the root. */
 async function clickRow(page, up, at = 0.5) {
-    const b = await canvasBox(page), f = await page.$('.flame'), c = await f.boundingBox(), row = Number(await f.getAttribute('data-row'));
+    const b = await canvasBox(page),
+        f = await page.$('.flame'),
+        c = await f.boundingBox(),
+        row = Number(await f.getAttribute('data-row'));
     await page.mouse.click(b.x + b.width * at, Math.min(b.y + b.height, c.y + c.height) - row / 2 - up * row);
 }
 
 async function drop(page, file, name) {
     const data = readFileSync(file).toString('base64');
-    const transfer = await page.evaluateHandle(([d, f]) => {
-        const t = new DataTransfer();
-        t.items.add(new File([Uint8Array.from(atob(d), (c) => c.charCodeAt(0))], f));
-        return t;
-    }, [data, name]);
+    const transfer = await page.evaluateHandle(
+        ([d, f]) => {
+            const t = new DataTransfer();
+            t.items.add(new File([Uint8Array.from(atob(d), (c) => c.charCodeAt(0))], f));
+            return t;
+        },
+        [data, name],
+    );
     await page.dispatchEvent('body', 'dragover', { dataTransfer: transfer });
     await page.dispatchEvent('body', 'drop', { dataTransfer: transfer });
 }
 
 async function person() {
-    const html = join(dir, 'app.html'), diff = join(dir, 'diff.html'), alone = join(dir, 'alone.html'), other = join(dir, 'other.otlp');
+    const html = join(dir, 'app.html'),
+        diff = join(dir, 'diff.html'),
+        alone = join(dir, 'alone.html'),
+        other = join(dir, 'other.otlp');
     run('flame', example, '-o', html);
     run('convert', '--quiet', example, join(dir, 'convert.html'));
     run('convert', '--quiet', join(src, 'tests/vectors/v1_10/basic.bin'), other);
@@ -166,12 +188,18 @@ async function person() {
     run('flame', join(dir, 'few.folded'), '-o', alone);
     const page = await newPage();
 
-    await check('flame and convert write the same file', async () => must(readFileSync(html).equals(readFileSync(join(dir, 'convert.html'))), 'they differ'));
+    await check('flame and convert write the same file', async () =>
+        must(readFileSync(html).equals(readFileSync(join(dir, 'convert.html'))), 'they differ'),
+    );
     await check('load: total, tabs, who and when', async () => {
         await open(page, html);
         const total = JSON.parse(run('info', '--json', example)).files[0].profiles[0].total;
         same(await page.getAttribute('.total', 'data-total'), String(total), 'total');
-        same((await page.$$eval('[data-tab]', (t) => t.map((e) => e.dataset.tab))).join(), 'flame,table,sandwich,chart,heat,labels', 'tabs');
+        same(
+            (await page.$$eval('[data-tab]', (t) => t.map((e) => e.dataset.tab))).join(),
+            'flame,table,sandwich,chart,heat,labels',
+            'tabs',
+        );
         must((await page.innerText('.title')).includes('checkout'), 'the service is not named');
     });
     await check('search: share of the total, dimmed boxes, in the address', async () => {
@@ -223,7 +251,12 @@ async function person() {
         const first = () => page.innerText('.row >> nth=0 >> .name');
         const down = await first();
         await page.click('th >> nth=0 >> button');
-        await eventually(page, (d) => document.querySelector('.row .name').innerText !== d, down, 'the order did not change');
+        await eventually(
+            page,
+            (d) => document.querySelector('.row .name').innerText !== d,
+            down,
+            'the order did not change',
+        );
         await page.click('th >> nth=2 >> button');
         await there(page, 'th:nth-child(3)[aria-sort=descending]', 'not sorted by name');
         await page.focus('.table');
@@ -300,7 +333,10 @@ async function person() {
         await open(page, html);
         await page.setViewportSize({ width: 390, height: 800 });
         await page.waitForFunction(() => document.querySelector('.view canvas').clientWidth <= 390);
-        must(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page is wider than the screen');
+        must(
+            await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+            'the page is wider than the screen',
+        );
         await page.setViewportSize({ width: 1400, height: 900 });
         await page.waitForFunction(() => document.querySelector('.view canvas').clientWidth > 1000);
     });
@@ -318,7 +354,12 @@ async function person() {
         const changes = await page.$$eval('.row td:nth-child(3) .value', (v) => v.map((e) => e.textContent));
         must(changes.length > 5 && changes.every((c) => c === '0'), `changes: ${changes.join(' ')}`);
         await page.keyboard.press('d');
-        await eventually(page, () => document.querySelectorAll('.table th').length === 3, null, 'd does not end the comparison');
+        await eventually(
+            page,
+            () => document.querySelectorAll('.table th').length === 3,
+            null,
+            'd does not end the comparison',
+        );
     });
     await check('drop: a file is compared with, or opened', async () => {
         await open(page, html);
@@ -338,115 +379,74 @@ async function person() {
         await page.click('[data-tab=table]');
         must((await page.innerText('.table')).includes('<img src=x'), 'the name is not shown');
         same(await page.$$eval('img', (i) => i.length), 0, 'images');
-        same((await page.$$eval('[data-tab]', (t) => t.map((e) => e.dataset.tab))).join(), 'flame,table,sandwich', 'tabs');
+        same(
+            (await page.$$eval('[data-tab]', (t) => t.map((e) => e.dataset.tab))).join(),
+            'flame,table,sandwich',
+            'tabs',
+        );
     });
     await check('a million boxes: zoom and search (reported, not asserted)', () => million(page));
 }
 
 // ---- size ----
 
-function varint(out, v) {
-    while (v > 127) out.push(v & 127 | 128), v = Math.floor(v / 128);
-    out.push(v);
-}
-const field = (out, number, bytes) => {
-    varint(out, number << 3 | 2);
-    varint(out, bytes.length);
-    for (const b of bytes) out.push(b);
-};
-const scalar = (number, v) => {
-    const out = [];
-    varint(out, number << 3);
-    varint(out, v);
-    return out;
-};
-
-/** A profile whose flame tree has a little more than a million nodes: 125 000 stacks that each leave the one before them. */
-function millionNodes() {
-    const FUNCTIONS = 20000, STACKS = 125000, text = new TextEncoder();
-    let seed = 12345;
-    const random = (k) => (seed = Math.imul(seed, 1103515245) + 12345 >>> 0) % k;
-    const dict = [], profile = [], path = [];
-    field(dict, 1, []);
-    field(dict, 2, []);
-    field(dict, 3, []);
-    field(dict, 4, []);
-    for (let i = 1; i <= FUNCTIONS; i++) {
-        field(dict, 2, [...scalar(2, 4096 + i * 16), ...(() => { const o = []; field(o, 3, [...scalar(1, i), ...scalar(2, i % 900 + 1)]); return o; })()]);
-        field(dict, 3, scalar(1, i));
-    }
-    field(dict, 5, []);
-    for (let i = 1; i <= FUNCTIONS; i++) field(dict, 5, text.encode(`example.com/app/pkg${i % 97}.function${i}`));
-    field(dict, 5, text.encode('cpu'));
-    field(dict, 5, text.encode('nanoseconds'));
-    field(dict, 6, []);
-    field(dict, 7, []);
-    field(profile, 1, [...scalar(1, FUNCTIONS + 1), ...scalar(2, FUNCTIONS + 2)]);
-    for (let s = 1; s <= STACKS; s++) {
-        const keep = Math.min(path.length, 4 + random(28));
-        path.length = keep;
-        while (path.length < keep + 8 || path.length < 12) path.push(1 + random(FUNCTIONS));
-        const list = [];
-        for (let k = path.length - 1; k >= 0; k--) varint(list, path[k]);
-        const stack = [];
-        field(stack, 1, list);
-        field(dict, 7, stack);
-        const values = [];
-        varint(values, 10000000 * (1 + random(4)));
-        const sample = scalar(1, s);
-        field(sample, 4, values);
-        field(profile, 2, sample);
-    }
-    const parts = [];
-    let inner = profile;
-    for (const number of [2, 2, 1]) {
-        const out = [];
-        varint(out, number << 3 | 2);
-        varint(out, inner.length);
-        inner = Buffer.concat([Buffer.from(out), Buffer.from(inner)]);
-    }
-    parts.push(inner);
-    const head = [];
-    varint(head, 2 << 3 | 2);
-    varint(head, dict.length);
-    parts.push(Buffer.from(head), Buffer.from(dict));
-    return Buffer.concat(parts);
-}
-
 async function million(page) {
-    const otlp = join(dir, 'million.otlp'), html = join(dir, 'million.html');
+    const otlp = join(dir, 'million.otlp'),
+        html = join(dir, 'million.html');
     writeFileSync(otlp, millionNodes());
     run('flame', otlp, '-o', html);
     await open(page, html);
     const last = (name) => page.evaluate((k) => performance.getEntriesByName(`kiln:${k}`).at(-1)?.duration ?? 0, name);
     const clear = () => page.evaluate(() => performance.clearMeasures());
     /** From the event to the end of the frame that answers it. */
-    const answer = (f) => page.evaluate(async (code) => {
-        const start = performance.now();
-        new Function(code)();
-        await new Promise((r) => requestAnimationFrame(() => { const c = new MessageChannel(); c.port1.onmessage = r; c.port2.postMessage(0); }));
-        return performance.now() - start;
-    }, f);
-    const say = [`load ${(await last('load')).toFixed(0)} ms`, `tree ${(await last('tree')).toFixed(0)} ms`, `first draw ${(await last('draw')).toFixed(1)} ms`];
-    const b = await canvasBox(page), zooms = [], searches = [];
+    const answer = (f) =>
+        page.evaluate(async (code) => {
+            const start = performance.now();
+            new Function(code)();
+            await new Promise((r) =>
+                requestAnimationFrame(() => {
+                    const c = new MessageChannel();
+                    c.port1.onmessage = r;
+                    c.port2.postMessage(0);
+                }),
+            );
+            return performance.now() - start;
+        }, f);
+    const say = [
+        `load ${(await last('load')).toFixed(0)} ms`,
+        `tree ${(await last('tree')).toFixed(0)} ms`,
+        `first draw ${(await last('draw')).toFixed(1)} ms`,
+    ];
+    const b = await canvasBox(page),
+        zooms = [],
+        searches = [];
     for (const up of [2, 5, 8, 11, 0]) {
         await clear();
-        zooms.push(await answer(`const c = document.querySelector('.view canvas'), r = c.getBoundingClientRect();
-            c.dispatchEvent(new MouseEvent('click', { bubbles: true, clientX: r.left + r.width * 0.4, clientY: r.bottom - 10 - ${up} * 19 }));`));
+        zooms.push(
+            await answer(`const c = document.querySelector('.view canvas'), r = c.getBoundingClientRect();
+            c.dispatchEvent(new MouseEvent('click', { bubbles: true, clientX: r.left + r.width * 0.4, clientY: r.bottom - 10 - ${up} * 19 }));`),
+        );
         await page.waitForTimeout(200);
     }
     for (const q of ['function1', 'function19', 'pkg7', '/pkg(1|2)\\\\d/']) {
-        searches.push(await answer(`const i = document.querySelector('.search input'); i.value = '${q}'; i.dispatchEvent(new Event('input', { bubbles: true }));`));
+        searches.push(
+            await answer(
+                `const i = document.querySelector('.search input'); i.value = '${q}'; i.dispatchEvent(new Event('input', { bubbles: true }));`,
+            ),
+        );
         await page.waitForTimeout(100);
     }
     must(b.width > 100, 'nothing is drawn');
     const list = (l) => l.map((v) => v.toFixed(0)).join(' ');
-    console.log(`# ${say.join(', ')}; event to end of frame: zoom ${list(zooms)} ms, search ${list(searches)} ms (the budget of a frame is 50 ms)`);
+    console.log(
+        `# ${say.join(', ')}; event to end of frame: zoom ${list(zooms)} ms, search ${list(searches)} ms (the budget of a frame is 50 ms)`,
+    );
     console.log(`# search itself ${(await last('search')).toFixed(1)} ms, draw ${(await last('draw')).toFixed(1)} ms`);
 }
 
 try {
-    if (spawnSync(kiln, ['flame', example, '-o', join(dir, 'probe.html')]).status === 3) skip('this kiln was built without its viewer');
+    if (spawnSync(kiln, ['flame', example, '-o', join(dir, 'probe.html')]).status === 3)
+        skip('this kiln was built without its viewer');
     await (process.argv[2] === 'corpus' ? everyCorpusFile() : person());
     console.log(`1..${n}`);
 } finally {

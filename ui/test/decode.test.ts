@@ -18,17 +18,24 @@ const parse = (text: string) => JSON.parse(text.replace(/(?<=[:\[,]\s*)-?\d{16,}
 
 /** A sample in the words of the facts: frames innermost first, labels by name. */
 function told(b: Bound, p: Profile, i: number) {
-    const { stacks, locations: l, functions: f, strings: s, attributes, links } = b.set.dict, stack: string[] = [];
+    const { stacks, locations: l, functions: f, strings: s, attributes, links } = b.set.dict,
+        stack: string[] = [];
     for (let k = stacks.off[p.stack[i]]; k < stacks.off[p.stack[i] + 1]; k++) {
         const at = stacks.locations[k];
         for (let q = l.lineOff[at]; q < l.lineOff[at + 1]; q++)
-            stack.push(s.get(f.name[l.lineFunction[q]]) + (f.filename[l.lineFunction[q]] ? `@${s.get(f.filename[l.lineFunction[q]])}:${l.line[q]}` : ''));
+            stack.push(
+                s.get(f.name[l.lineFunction[q]]) +
+                    (f.filename[l.lineFunction[q]] ? `@${s.get(f.filename[l.lineFunction[q]])}:${l.line[q]}` : ''),
+            );
         if (l.lineOff[at] === l.lineOff[at + 1]) stack.push('');
     }
     const link = links[p.link[i]];
     return {
-        stack, link: link?.trace ? `${link.trace}/${link.span}` : '',
-        labels: Array.from(p.attribute.subarray(p.attributeOff[i], p.attributeOff[i + 1]), (a) => s.get(attributes[a].key)).sort(),
+        stack,
+        link: link?.trace ? `${link.trace}/${link.span}` : '',
+        labels: Array.from(p.attribute.subarray(p.attributeOff[i], p.attributeOff[i + 1]), (a) =>
+            s.get(attributes[a].key),
+        ).sort(),
         times: Array.from(p.time.subarray(p.timeOff[i], p.timeOff[i + 1]), (t) => String(b.set.timeBase + BigInt(t))),
         value: p.value[i],
     };
@@ -36,21 +43,38 @@ function told(b: Bound, p: Profile, i: number) {
 
 for (const name of ['basic', 'multi', 'nulls', 'anyvalue', 'payload', 'minimal'])
     test(`protoc: ${name}`, () => {
-        const set = decode(readFileSync(join(vectors, `${name}.bin`)), name), bound = bind(set, new Frames());
+        const set = decode(readFileSync(join(vectors, `${name}.bin`)), name),
+            bound = bind(set, new Frames());
         const facts = parse(readFileSync(join(vectors, `${name}.facts.json`), 'utf8'));
         const wanted = facts.resources.flatMap((r: any) => r.scopes.flatMap((s: any) => s.profiles));
         assert.equal(set.profiles.length, wanted.length);
-        assert.deepEqual(set.resources.map((r) => r.attributes.map((a) => a.key).sort()), facts.resources.map((r: any) => Object.keys(r.attributes).sort()));
+        assert.deepEqual(
+            set.resources.map((r) => r.attributes.map((a) => a.key).sort()),
+            facts.resources.map((r: any) => Object.keys(r.attributes).sort()),
+        );
         wanted.forEach((w: any, i: number) => {
             const p = set.profiles[i];
-            assert.deepEqual([p.type, p.unit, p.n, String(p.total), p.id, p.period, String(p.startUnixNs)],
-                [w.sample_type, w.unit, w.n_samples, String(w.total), w.profile_id, Number(w.period), String(w.time_unix_nano)]);
+            assert.deepEqual(
+                [p.type, p.unit, p.n, String(p.total), p.id, p.period, String(p.startUnixNs)],
+                [
+                    w.sample_type,
+                    w.unit,
+                    w.n_samples,
+                    String(w.total),
+                    w.profile_id,
+                    Number(w.period),
+                    String(w.time_unix_nano),
+                ],
+            );
             w.samples.forEach((x: any, k: number) => {
                 const got = told(bound, p, k);
                 assert.deepEqual(got.times, x.timestamps.map(String));
                 assert.deepEqual(got.labels, Object.keys(x.attributes).sort());
                 assert.equal(got.link, x.link ?? '');
-                assert.equal(got.value, x.values.length ? x.values.reduce((a: number, b: number) => a + Number(b), 0) : x.timestamps.length);
+                assert.equal(
+                    got.value,
+                    x.values.length ? x.values.reduce((a: number, b: number) => a + Number(b), 0) : x.timestamps.length,
+                );
                 const named = (f: string) => f && !/^0x|^[?:]/.test(f);
                 assert.deepEqual(got.stack.filter(named), x.stack.filter(named));
             });
@@ -82,7 +106,7 @@ test('every cut of a message is an error or a dataset, never a hang', () => {
 test('damaged bytes throw or decode', () => {
     const b = Uint8Array.from(readFileSync(join(vectors, 'basic.bin')));
     let seed = 1;
-    const random = (n: number) => (seed = Math.imul(seed, 1103515245) + 12345 >>> 0) % n;
+    const random = (n: number) => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0) % n;
     for (let k = 0; k < 3000; k++) {
         const c = b.slice();
         for (let i = 0; i < 3; i++) c[random(c.length)] = random(256);

@@ -10,11 +10,14 @@ import { Tree, TreeBuilder, follow, matchedTotal, pathOf } from '../src/model/tr
 import { bytes, count, duration, percent, withUnit } from '../src/model/units';
 
 let seed = 7;
-const random = (n: number) => (seed = Math.imul(seed, 1103515245) + 12345 >>> 0) % n;
+const random = (n: number) => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0) % n;
 
 /** Random stacks over few frames, so that they share prefixes and recurse. */
 function randomStacks(n: number, frames: number): { path: number[]; value: number }[] {
-    return Array.from({ length: n }, () => ({ path: Array.from({ length: 1 + random(9) }, () => 1 + random(frames)), value: 1 + random(50) }));
+    return Array.from({ length: n }, () => ({
+        path: Array.from({ length: 1 + random(9) }, () => 1 + random(frames)),
+        value: 1 + random(50),
+    }));
 }
 function build(stacks: { path: number[]; value: number }[], rank: number[] | null = null): Tree {
     const b = new TreeBuilder();
@@ -24,10 +27,14 @@ function build(stacks: { path: number[]; value: number }[], rank: number[] | nul
 
 test('tree: invariants of the numbering, sums, places', () => {
     for (let round = 0; round < 30; round++) {
-        const stacks = randomStacks(200, 8), t = build(stacks, round % 2 ? Array.from({ length: 9 }, (_, i) => i) : null);
+        const stacks = randomStacks(200, 8),
+            t = build(stacks, round % 2 ? Array.from({ length: 9 }, (_, i) => i) : null);
         const sum = stacks.reduce((a, s) => a + s.value, 0);
         assert.equal(t.total[0], sum);
-        assert.equal(t.self.reduce((a, b) => a + b, 0), sum);
+        assert.equal(
+            t.self.reduce((a, b) => a + b, 0),
+            sum,
+        );
         for (let d = 0; d + 1 < t.levelOff.length; d++)
             for (let i = t.levelOff[d]; i < t.levelOff[d + 1]; i++) {
                 assert.equal(t.depth[i], d);
@@ -42,20 +49,35 @@ test('tree: invariants of the numbering, sums, places', () => {
         const distinct = new Set(stacks.flatMap((s) => s.path.map((_, i) => s.path.slice(0, i + 1).join())));
         assert.equal(t.n, distinct.size + 1);
         const node = random(t.n);
-        assert.equal(follow(t, pathOf(t, node).map((i) => t.frame[i])), node);
+        assert.equal(
+            follow(
+                t,
+                pathOf(t, node).map((i) => t.frame[i]),
+            ),
+            node,
+        );
     }
 });
 
 test('table: self and total as counted stack by stack', () => {
-    const stacks = randomStacks(500, 6), table = tableOf(build(stacks), 7);
+    const stacks = randomStacks(500, 6),
+        table = tableOf(build(stacks), 7);
     for (let f = 1; f < 7; f++) {
-        assert.equal(table.self[f], stacks.reduce((a, s) => a + (s.path.at(-1) === f ? s.value : 0), 0));
-        assert.equal(table.total[f], stacks.reduce((a, s) => a + (s.path.includes(f) ? s.value : 0), 0));
+        assert.equal(
+            table.self[f],
+            stacks.reduce((a, s) => a + (s.path.at(-1) === f ? s.value : 0), 0),
+        );
+        assert.equal(
+            table.total[f],
+            stacks.reduce((a, s) => a + (s.path.includes(f) ? s.value : 0), 0),
+        );
     }
 });
 
 test('sandwich: both sides add up to the total of the frame', () => {
-    const stacks = randomStacks(500, 6), t = build(stacks), table = tableOf(t, 7);
+    const stacks = randomStacks(500, 6),
+        t = build(stacks),
+        table = tableOf(t, 7);
     for (let f = 1; f < 7; f++) {
         const s = sandwichOf(t, f, 7, null);
         assert.equal(s.callers.total[0], table.total[f]);
@@ -65,7 +87,9 @@ test('sandwich: both sides add up to the total of the frame', () => {
 });
 
 test('search: matches below matches count once', () => {
-    const stacks = randomStacks(400, 6), t = build(stacks), match = new Uint8Array(7);
+    const stacks = randomStacks(400, 6),
+        t = build(stacks),
+        match = new Uint8Array(7);
     match[2] = match[5] = 1;
     const plain = stacks.reduce((a, s) => a + (s.path.some((f) => match[f]) ? s.value : 0), 0);
     assert.equal(matchedTotal(t, match).total, plain);
@@ -92,21 +116,36 @@ test('negative values take their place too', () => {
 
 test('boxes: what is drawn covers the same pixels as drawing everything', () => {
     for (let round = 0; round < 40; round++) {
-        const n = 3000, x = new Float64Array(n), w = new Float64Array(n);
+        const n = 3000,
+            x = new Float64Array(n),
+            w = new Float64Array(n);
         let at = 0;
         for (let i = 0; i < n; i++) {
             at += random(4) ? 0 : random(30);
             x[i] = at;
             at += w[i] = random(5) ? random(3) : random(200);
         }
-        const x0 = random(at >> 1), x1 = x0 + 1 + random(at), scale = 700 / (x1 - x0), row = { x, w, from: 0, to: n };
-        const got = new Uint8Array(702), want = new Uint8Array(702);
+        const x0 = random(at >> 1),
+            x1 = x0 + 1 + random(at),
+            scale = 700 / (x1 - x0),
+            row = { x, w, from: 0, to: n };
+        const got = new Uint8Array(702),
+            want = new Uint8Array(702);
         const fill = (a: Uint8Array, px: number, pw: number) => {
             for (let p = Math.max(Math.floor(px), 0); p < Math.min(px + pw, 700); p++) a[p] = 1;
         };
         let calls = 0;
-        visibleBoxes(row, x0, x1, scale, 0.6, (_, px, pw) => (calls++, fill(got, px, pw)), (px, pw) => (calls++, fill(got, px, pw)));
-        for (let i = 0; i < n; i++) if (w[i] > 0 && x[i] + w[i] > x0 && x[i] < x1) fill(want, (x[i] - x0) * scale, w[i] * scale);
+        visibleBoxes(
+            row,
+            x0,
+            x1,
+            scale,
+            0.6,
+            (_, px, pw) => (calls++, fill(got, px, pw)),
+            (px, pw) => (calls++, fill(got, px, pw)),
+        );
+        for (let i = 0; i < n; i++)
+            if (w[i] > 0 && x[i] + w[i] > x0 && x[i] < x1) fill(want, (x[i] - x0) * scale, w[i] * scale);
         let missed = 0;
         for (let p = 1; p < 699; p++) missed += want[p] && !got[p] && !got[p - 1] && !got[p + 1] ? 1 : 0;
         assert.equal(missed, 0);

@@ -8,8 +8,9 @@ import { test } from 'node:test';
 const ui = join(process.env['KILN_SRC'] ?? '..', 'ui');
 
 function sources(dir: string): string[] {
-    return readdirSync(join(ui, dir), { withFileTypes: true })
-        .flatMap((e) => e.isDirectory() ? sources(`${dir}/${e.name}`) : [`${dir}/${e.name}`]);
+    return readdirSync(join(ui, dir), { withFileTypes: true }).flatMap((e) =>
+        e.isDirectory() ? sources(`${dir}/${e.name}`) : [`${dir}/${e.name}`],
+    );
 }
 
 test('every source is in meson.build', () => {
@@ -18,6 +19,8 @@ test('every source is in meson.build', () => {
 });
 
 test('types', () => {
-    const p = spawnSync(process.execPath, [join(ui, 'node_modules/typescript/bin/tsc'), '-p', ui], { encoding: 'utf8' });
+    const p = spawnSync(process.execPath, [join(ui, 'node_modules/typescript/bin/tsc'), '-p', ui], {
+        encoding: 'utf8',
+    });
     assert.equal(p.stdout + p.stderr, '');
 });

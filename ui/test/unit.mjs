@@ -14,10 +14,21 @@ const { build } = await import('esbuild');
 const out = mkdtempSync(join(tmpdir(), 'kiln-viewer-'));
 const tests = readdirSync(join(ui, 'test')).filter((f) => f.endsWith('.test.ts'));
 await build({
-    absWorkingDir: ui, entryPoints: tests.map((t) => `test/${t}`), outdir: out, outExtension: { '.js': '.mjs' }, bundle: true,
-    platform: 'node', format: 'esm', jsx: 'automatic', jsxImportSource: 'preact', logLevel: 'warning',
+    absWorkingDir: ui,
+    entryPoints: tests.map((t) => `test/${t}`),
+    outdir: out,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    logLevel: 'warning',
 });
-const p = spawnSync(process.execPath, ['--test', '--test-reporter=tap', ...tests.map((t) => join(out, t.replace(/ts$/, 'mjs')))],
-    { stdio: 'inherit' });
+const p = spawnSync(
+    process.execPath,
+    ['--test', '--test-reporter=tap', ...tests.map((t) => join(out, t.replace(/ts$/, 'mjs')))],
+    { stdio: 'inherit' },
+);
 rmSync(out, { recursive: true });
 process.exit(p.status ?? 1);

@@ -1,8 +1,11 @@
 // Typed arrays that grow, for tables whose size is not known in advance.
 
 export class GrowU32 {
-    a = new Uint32Array(1024);
+    a: Uint32Array<ArrayBuffer>;
     n = 0;
+    constructor(room = 1024) {
+        this.a = new Uint32Array(room);
+    }
     push(v: number): void {
         if (this.n === this.a.length) {
             const b = new Uint32Array(this.n * 2);
@@ -17,8 +20,11 @@ export class GrowU32 {
 }
 
 export class GrowF64 {
-    a = new Float64Array(1024);
+    a: Float64Array<ArrayBuffer>;
     n = 0;
+    constructor(room = 1024) {
+        this.a = new Float64Array(room);
+    }
     push(v: number): void {
         if (this.n === this.a.length) {
             const b = new Float64Array(this.n * 2);

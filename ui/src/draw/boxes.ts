@@ -21,15 +21,25 @@ export function firstEnding(r: Row, i: number, to: number, at: number): number {
 
 /** Calls `box` for boxes of at least minPx and `haze` for runs of narrower ones, from left to right, with places in
  *  pixels. x0 .. x1 is what is visible, `scale` pixels per unit. */
-export function visibleBoxes(r: Row, x0: number, x1: number, scale: number, minPx: number,
-    box: (i: number, px: number, pw: number) => void, haze: (px: number, pw: number) => void): void {
-    let i = firstEnding(r, r.from, r.to, x0), hazeFrom = 0, hazeTo = -1;
+export function visibleBoxes(
+    r: Row,
+    x0: number,
+    x1: number,
+    scale: number,
+    minPx: number,
+    box: (i: number, px: number, pw: number) => void,
+    haze: (px: number, pw: number) => void,
+): void {
+    let i = firstEnding(r, r.from, r.to, x0),
+        hazeFrom = 0,
+        hazeTo = -1;
     const flush = () => {
         if (hazeTo > hazeFrom) haze(hazeFrom, hazeTo - hazeFrom);
         hazeTo = -1;
     };
     while (i < r.to && r.x[i] < x1) {
-        const px = (r.x[i] - x0) * scale, pw = r.w[i] * scale;
+        const px = (r.x[i] - x0) * scale,
+            pw = r.w[i] * scale;
         if (pw >= minPx) {
             flush();
             box(i++, px, pw);

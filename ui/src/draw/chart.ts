@@ -7,7 +7,10 @@ import { inkOf, ROW } from './flame';
 import { FONT } from './label';
 import { Palette } from './palette';
 
-export const AXIS = 22, HEAD = 26, STRIP = 14, GAP = 8;
+export const AXIS = 22,
+    HEAD = 26,
+    STRIP = 14,
+    GAP = 8;
 
 export interface Place {
     lane: Lane;
@@ -38,8 +41,11 @@ export interface ChartScene {
 export function placesOf(chart: Chart, most: (l: Lane, i: number) => number, layers: (l: Lane) => number): Place[] {
     let top = 0;
     return chart.lanes.map((lane, i) => {
-        const max = most(lane, i), levels = max ? layers(lane) : 0, rows = Math.min(levels, max);
-        const height = HEAD + (rows ? rows * ROW : STRIP) + GAP, p = { lane, top, height, rows, levels };
+        const max = most(lane, i),
+            levels = max ? layers(lane) : 0,
+            rows = Math.min(levels, max);
+        const height = HEAD + (rows ? rows * ROW : STRIP) + GAP,
+            p = { lane, top, height, rows, levels };
         top += height;
         return p;
     });
@@ -47,15 +53,16 @@ export function placesOf(chart: Chart, most: (l: Lane, i: number) => number, lay
 
 /** How busy a closed lane is: observations per pixel column. */
 function strip(g: CanvasRenderingContext2D, s: ChartScene, l: Lane, y: number): void {
-    const scale = s.width / (s.x1 - s.x0), step = 2;
+    const scale = s.width / (s.x1 - s.x0),
+        step = 2;
     g.fillStyle = s.palette.theme === 'dark' ? '#c9783f' : '#c8641f';
     const at = (t: number) => lowerBound(l.time, t);
     let i = at(s.x0);
-    const full = Math.max(l.n / Math.max((s.chart.to - s.chart.from) * scale / step, 1) * 2, 1);
+    const full = Math.max((l.n / Math.max(((s.chart.to - s.chart.from) * scale) / step, 1)) * 2, 1);
     for (let px = 0; px < s.width; px += step) {
         const j = at(s.x0 + (px + step) / scale);
         if (j > i) {
-            g.globalAlpha = Math.min(0.25 + 0.75 * (j - i) / full, 1);
+            g.globalAlpha = Math.min(0.25 + (0.75 * (j - i)) / full, 1);
             g.fillRect(px, y, step, STRIP);
         }
         i = j;
@@ -64,7 +71,8 @@ function strip(g: CanvasRenderingContext2D, s: ChartScene, l: Lane, y: number): 
 }
 
 export function lowerBound(a: Float64Array, v: number): number {
-    let lo = 0, hi = a.length;
+    let lo = 0,
+        hi = a.length;
     while (lo < hi) {
         const mid = (lo + hi) >>> 1;
         if (a[mid] < v) lo = mid + 1;
@@ -74,29 +82,41 @@ export function lowerBound(a: Float64Array, v: number): number {
 }
 
 function boxes(g: CanvasRenderingContext2D, s: ChartScene, { lane: l, rows }: Place, y: number): void {
-    const scale = s.width / (s.x1 - s.x0), ink = inkOf(g);
+    const scale = s.width / (s.x1 - s.x0),
+        ink = inkOf(g);
     l.layers!.slice(0, rows).forEach((layer, d) => {
         const top = y + d * ROW;
         if (top > s.height || top + ROW < 0) return;
-        visibleBoxes(layer, s.x0, s.x1, scale, 0.6, (i, px, pw) => {
-            const left = Math.max(px, 0), w = Math.min(px + pw, s.width) - left, f = layer.frame[i], hit = s.match ? s.match[f] : 0;
-            g.globalAlpha = s.match && !hit ? 0.38 : 1;
-            g.fillStyle = hit ? s.palette.match : s.color(f);
-            g.fillRect(left, top, w > 3 ? w - 1 : w, ROW - 1);
-            const marked = f === s.selected || s.hover?.lane === l && s.hover.depth === d && s.hover.box === i;
-            if (marked && w > 2) {
-                g.strokeStyle = f === s.selected ? s.palette.selected : s.palette.text;
-                g.lineWidth = 1;
-                g.strokeRect(left + 0.5, top + 0.5, w - 2, ROW - 2);
-            }
-            if (w < 26) return;
-            g.fillStyle = s.palette.text;
-            ink.text(s.frames.label[f], left, top, w);
-        }, (px, pw) => {
-            g.globalAlpha = 0.7;
-            g.fillStyle = s.palette.haze;
-            g.fillRect(px, top, Math.max(pw, 0.5), ROW - 1);
-        });
+        visibleBoxes(
+            layer,
+            s.x0,
+            s.x1,
+            scale,
+            0.6,
+            (i, px, pw) => {
+                const left = Math.max(px, 0),
+                    w = Math.min(px + pw, s.width) - left,
+                    f = layer.frame[i],
+                    hit = s.match ? s.match[f] : 0;
+                g.globalAlpha = s.match && !hit ? 0.38 : 1;
+                g.fillStyle = hit ? s.palette.match : s.color(f);
+                g.fillRect(left, top, w > 3 ? w - 1 : w, ROW - 1);
+                const marked = f === s.selected || (s.hover?.lane === l && s.hover.depth === d && s.hover.box === i);
+                if (marked && w > 2) {
+                    g.strokeStyle = f === s.selected ? s.palette.selected : s.palette.text;
+                    g.lineWidth = 1;
+                    g.strokeRect(left + 0.5, top + 0.5, w - 2, ROW - 2);
+                }
+                if (w < 26) return;
+                g.fillStyle = s.palette.text;
+                ink.text(s.frames.label[f], left, top, w);
+            },
+            (px, pw) => {
+                g.globalAlpha = 0.7;
+                g.fillStyle = s.palette.haze;
+                g.fillRect(px, top, Math.max(pw, 0.5), ROW - 1);
+            },
+        );
     });
     g.globalAlpha = 1;
 }
@@ -105,7 +125,7 @@ function axis(g: CanvasRenderingContext2D, s: ChartScene): void {
     g.strokeStyle = s.ink.line;
     g.lineWidth = 1;
     for (const t of ticks(s.x0 - s.chart.from, s.x1 - s.chart.from, s.width)) {
-        const x = Math.round((t.at + s.chart.from - s.x0) / (s.x1 - s.x0) * s.width) + 0.5;
+        const x = Math.round(((t.at + s.chart.from - s.x0) / (s.x1 - s.x0)) * s.width) + 0.5;
         g.beginPath();
         g.moveTo(x, AXIS - 5);
         g.lineTo(x, s.height);
@@ -128,7 +148,8 @@ export function paintChart(g: CanvasRenderingContext2D, s: ChartScene): void {
         const y = p.top - s.scroll + AXIS;
         if (y > s.height || y + p.height < AXIS) continue;
         g.font = `600 ${FONT}`;
-        const title = `${p.rows ? '▾' : '▸'} ${p.lane.name}`, wide = g.measureText(title).width;
+        const title = `${p.rows ? '▾' : '▸'} ${p.lane.name}`,
+            wide = g.measureText(title).width;
         g.fillStyle = s.ink.ground;
         g.fillRect(0, y + 3, s.width, HEAD - 6);
         g.fillStyle = s.ink.text;
@@ -151,6 +172,5 @@ export function chartAt(s: ChartScene, px: number, py: number): { place: Place; 
     if (!place) return null;
     const depth = place.rows ? Math.floor((y - place.top - HEAD) / ROW) : -1;
     const layer = depth >= 0 ? place.lane.layers?.[depth] : undefined;
-    return { place, depth, box: layer ? boxAt(layer, s.x0 + px / s.width * (s.x1 - s.x0)) : -1 };
+    return { place, depth, box: layer ? boxAt(layer, s.x0 + (px / s.width) * (s.x1 - s.x0)) : -1 };
 }
-

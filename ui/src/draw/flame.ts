@@ -7,7 +7,9 @@ import { Palette } from './palette';
 
 export const ROW = 19; // the least: a shallow picture has higher rows
 const MAX_ROW = 24;
-const MIN_PX = 0.6, TEXT_PX = 26, PAD = 5;
+const MIN_PX = 0.6,
+    TEXT_PX = 26,
+    PAD = 5;
 
 export interface Scene {
     tree: Tree;
@@ -39,21 +41,24 @@ export const rowFor = (t: Tree, top: number, height: number): number =>
 
 /** The top of a level in the canvas. */
 export function levelTop(s: Scene, depth: number): number {
-    const all = contentHeight(s.tree, s.top, s.row), d = depth - s.top;
+    const all = contentHeight(s.tree, s.top, s.row),
+        d = depth - s.top;
     return (s.up ? all - (d + 1) * s.row : d * s.row) - s.scroll;
 }
 
 function levels(s: Scene): [number, number] {
-    const n = depthOf(s.tree), all = contentHeight(s.tree, s.top, s.row);
+    const n = depthOf(s.tree),
+        all = contentHeight(s.tree, s.top, s.row);
     const a = s.top + (s.up ? (all - s.scroll - s.height) / s.row - 1 : s.scroll / s.row - 1);
     return [Math.max(s.top, Math.floor(a)), Math.min(n, Math.ceil(a + s.height / s.row + 2))];
 }
 
 export function nodeAt(s: Scene, px: number, py: number): number {
-    const y = py + s.scroll, all = contentHeight(s.tree, s.top, s.row);
+    const y = py + s.scroll,
+        all = contentHeight(s.tree, s.top, s.row);
     const depth = s.top + Math.floor((s.up ? all - 1 - y : y) / s.row);
     if (depth < s.top || depth >= depthOf(s.tree)) return -1;
-    return boxAt(row(s.tree, depth), s.x0 + px / s.width * (s.x1 - s.x0));
+    return boxAt(row(s.tree, depth), s.x0 + (px / s.width) * (s.x1 - s.x0));
 }
 
 class Ink {
@@ -72,34 +77,46 @@ const inks = new WeakMap<CanvasRenderingContext2D, Ink>();
 
 export function inkOf(g: CanvasRenderingContext2D): Ink {
     let ink = inks.get(g);
-    if (!ink) inks.set(g, ink = new Ink(g));
+    if (!ink) inks.set(g, (ink = new Ink(g)));
     return ink;
 }
 
 export function paint(g: CanvasRenderingContext2D, s: Scene): void {
-    const { tree: t, palette: p } = s, ink = inkOf(g);
+    const { tree: t, palette: p } = s,
+        ink = inkOf(g);
     const scale = s.width / (s.x1 - s.x0 || 1);
-    const [from, to] = levels(s), zoomDepth = t.depth[s.zoom];
+    const [from, to] = levels(s),
+        zoomDepth = t.depth[s.zoom];
     g.clearRect(0, 0, s.width, s.height);
     g.font = FONT;
     g.textBaseline = 'middle';
     for (let d = from; d < to; d++) {
-        const y = levelTop(s, d), above = d < zoomDepth;
-        visibleBoxes(row(t, d), s.x0, s.x1, scale, MIN_PX, (i, px, pw) => {
-            const left = Math.max(px, 0), w = Math.min(px + pw, s.width) - left;
-            const hit = s.match ? s.match[t.frame[i]] : 0;
-            g.globalAlpha = s.match && !hit ? 0.38 : above ? 0.62 : 1;
-            g.fillStyle = hit ? p.match : s.color(i);
-            g.fillRect(left, y, w > 3 ? w - 1 : w, s.row - 1);
-            if (w < TEXT_PX) return;
-            g.fillStyle = p.text;
-            g.globalAlpha = s.match && !hit ? 0.6 : 1;
-            ink.text(s.frames.label[t.frame[i]], left, y, w, s.row);
-        }, (px, pw) => {
-            g.globalAlpha = 0.7;
-            g.fillStyle = p.haze;
-            g.fillRect(px, y, Math.max(pw, 0.5), s.row - 1);
-        });
+        const y = levelTop(s, d),
+            above = d < zoomDepth;
+        visibleBoxes(
+            row(t, d),
+            s.x0,
+            s.x1,
+            scale,
+            MIN_PX,
+            (i, px, pw) => {
+                const left = Math.max(px, 0),
+                    w = Math.min(px + pw, s.width) - left;
+                const hit = s.match ? s.match[t.frame[i]] : 0;
+                g.globalAlpha = s.match && !hit ? 0.38 : above ? 0.62 : 1;
+                g.fillStyle = hit ? p.match : s.color(i);
+                g.fillRect(left, y, w > 3 ? w - 1 : w, s.row - 1);
+                if (w < TEXT_PX) return;
+                g.fillStyle = p.text;
+                g.globalAlpha = s.match && !hit ? 0.6 : 1;
+                ink.text(s.frames.label[t.frame[i]], left, y, w, s.row);
+            },
+            (px, pw) => {
+                g.globalAlpha = 0.7;
+                g.fillStyle = p.haze;
+                g.fillRect(px, y, Math.max(pw, 0.5), s.row - 1);
+            },
+        );
     }
     g.globalAlpha = 1;
     outline(g, s, scale, from, to);
@@ -111,15 +128,29 @@ function outline(g: CanvasRenderingContext2D, s: Scene, scale: number, from: num
     const frame = (i: number, color: string, width: number) => {
         const d = t.depth[i];
         if (d < from || d >= to) return;
-        const a = Math.max((t.x[i] - s.x0) * scale, 0), b = Math.min((t.x[i] + t.w[i] - s.x0) * scale, s.width);
+        const a = Math.max((t.x[i] - s.x0) * scale, 0),
+            b = Math.min((t.x[i] + t.w[i] - s.x0) * scale, s.width);
         if (b <= a) return;
         g.strokeStyle = color;
         g.lineWidth = width;
-        g.strokeRect(a + width / 2, levelTop(s, d) + width / 2, Math.max(b - a - width - (b - a > 3 ? 1 : 0), 0.5), s.row - 1 - width);
+        g.strokeRect(
+            a + width / 2,
+            levelTop(s, d) + width / 2,
+            Math.max(b - a - width - (b - a > 3 ? 1 : 0), 0.5),
+            s.row - 1 - width,
+        );
     };
     if (s.selected) {
         for (let d = from; d < to; d++)
-            visibleBoxes(row(t, d), s.x0, s.x1, scale, 2, (i) => t.frame[i] === s.selected && frame(i, p.selected, 1.25), () => {});
+            visibleBoxes(
+                row(t, d),
+                s.x0,
+                s.x1,
+                scale,
+                2,
+                (i) => t.frame[i] === s.selected && frame(i, p.selected, 1.25),
+                () => {},
+            );
     }
     if (s.hover >= 0) frame(s.hover, p.text, 1);
     if (s.node > 0) frame(s.node, p.selected, 2);

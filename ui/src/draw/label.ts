@@ -1,6 +1,7 @@
 // Text inside boxes: what fits, without asking the canvas for every string.
 
-export const FONT = '11.5px ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+export const FONT =
+    '11.5px ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
 
 export class Fitter {
     private readonly widths = new Map<number, number>();
@@ -8,13 +9,14 @@ export class Fitter {
 
     private width(code: number): number {
         let w = this.widths.get(code);
-        if (w === undefined) this.widths.set(code, w = this.measure(String.fromCharCode(code)));
+        if (w === undefined) this.widths.set(code, (w = this.measure(String.fromCharCode(code))));
         return w;
     }
 
     /** As much of `text` as fits into px, with … where it was cut; '' when not even that is worth it. */
     fit(text: string, px: number): string {
-        let at = 0, w = 0;
+        let at = 0,
+            w = 0;
         const dots = this.width(0x2026);
         let cut = 0;
         while (at < text.length && w <= px) {

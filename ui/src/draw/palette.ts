@@ -7,7 +7,8 @@ export type Theme = 'light' | 'dark';
 
 /** OKLCH to the hex form that a canvas takes: equal lightness for every hue, so that text stays legible. */
 export function oklch(l: number, c: number, h: number): string {
-    const a = c * Math.cos(h * Math.PI / 180), b = c * Math.sin(h * Math.PI / 180);
+    const a = c * Math.cos((h * Math.PI) / 180),
+        b = c * Math.sin((h * Math.PI) / 180);
     const l3 = (l + 0.3963377774 * a + 0.2158037573 * b) ** 3;
     const m3 = (l - 0.1055613458 * a - 0.0638541728 * b) ** 3;
     const s3 = (l - 0.0894841775 * a - 1.291485548 * b) ** 3;
@@ -18,7 +19,9 @@ export function oklch(l: number, c: number, h: number): string {
     ];
     const byte = (v: number) => {
         const s = v <= 0.0031308 ? 12.92 * v : 1.055 * Math.max(v, 0) ** (1 / 2.4) - 0.055;
-        return Math.round(Math.min(Math.max(s, 0), 1) * 255).toString(16).padStart(2, '0');
+        return Math.round(Math.min(Math.max(s, 0), 1) * 255)
+            .toString(16)
+            .padStart(2, '0');
     };
     return '#' + rgb.map(byte).join('');
 }
@@ -26,8 +29,8 @@ export function oklch(l: number, c: number, h: number): string {
 export function hash(s: string): number {
     let h = 2166136261;
     for (let i = 0; i < s.length; i++) h = Math.imul(h ^ s.charCodeAt(i), 16777619);
-    h = Math.imul(h ^ h >>> 15, 0x85ebca6b);
-    return (h ^ h >>> 13) >>> 0;
+    h = Math.imul(h ^ (h >>> 15), 0x85ebca6b);
+    return (h ^ (h >>> 13)) >>> 0;
 }
 
 // Hues that look well beside each other, the warm ones first; steps of about 17 degrees.
@@ -58,12 +61,19 @@ export class Palette {
     constructor(readonly theme: Theme) {
         const dark = theme === 'dark';
         for (const h of HUES)
-            for (let s = 0; s < SHADES; s++) this.tones.push(oklch((dark ? 0.46 : 0.855) + (s - 1) * (dark ? 0.025 : 0.022), dark ? 0.075 : 0.078, h));
+            for (let s = 0; s < SHADES; s++)
+                this.tones.push(
+                    oklch((dark ? 0.46 : 0.855) + (s - 1) * (dark ? 0.025 : 0.022), dark ? 0.075 : 0.078, h),
+                );
         for (const h of HUES) this.muted.push(oklch(dark ? 0.42 : 0.865, 0.028, h));
         for (let s = 0; s <= 8; s++) {
             const k = s / 8;
-            this.grew.push(dark ? oklch(0.4 + 0.13 * k, 0.012 + 0.14 * k, 32) : oklch(0.9 - 0.17 * k, 0.01 + 0.15 * k, 32));
-            this.shrank.push(dark ? oklch(0.4 + 0.12 * k, 0.012 + 0.11 * k, 240) : oklch(0.9 - 0.16 * k, 0.01 + 0.11 * k, 240));
+            this.grew.push(
+                dark ? oklch(0.4 + 0.13 * k, 0.012 + 0.14 * k, 32) : oklch(0.9 - 0.17 * k, 0.01 + 0.15 * k, 32),
+            );
+            this.shrank.push(
+                dark ? oklch(0.4 + 0.12 * k, 0.012 + 0.11 * k, 240) : oklch(0.9 - 0.16 * k, 0.01 + 0.11 * k, 240),
+            );
         }
         this.text = dark ? '#f4f0ea' : '#1f1b16';
         this.haze = dark ? '#4a453f' : '#d5cec3';
@@ -76,12 +86,15 @@ export class Palette {
     private index(f: Frames, by: ColorBy): Int16Array {
         const c = this.cache;
         if (c && c.frames === f && c.by === by && c.index.length === f.n) return c.index;
-        const index = new Int16Array(f.n), groups = new Map<string, number>();
+        const index = new Int16Array(f.n),
+            groups = new Map<string, number>();
         for (let i = 1; i < f.n; i++) {
-            const g = groupOf(f, i, by), none = g.startsWith('(no '), name = hash(f.name[i]);
+            const g = groupOf(f, i, by),
+                none = g.startsWith('(no '),
+                name = hash(f.name[i]);
             let hue = groups.get(g);
-            if (hue === undefined) groups.set(g, hue = hash(g) % HUES.length);
-            index[i] = none ? -1 - name % this.muted.length : hue * SHADES + name % SHADES;
+            if (hue === undefined) groups.set(g, (hue = hash(g) % HUES.length));
+            index[i] = none ? -1 - (name % this.muted.length) : hue * SHADES + (name % SHADES);
         }
         this.cache = { frames: f, by, index };
         return index;
@@ -104,7 +117,8 @@ export class Palette {
     }
 
     byNode(t: Tree, f: Frames, by: ColorBy): (node: number) => string {
-        if (by === 'diff' && t.baseTotal) return (i) => i === 0 ? this.root : this.change(t.total[i], t.baseTotal![i]);
+        if (by === 'diff' && t.baseTotal)
+            return (i) => (i === 0 ? this.root : this.change(t.total[i], t.baseTotal![i]));
         const color = this.byFrame(f, by === 'diff' ? 'package' : by);
         return (i) => color(t.frame[i]);
     }

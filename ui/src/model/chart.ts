@@ -30,12 +30,26 @@ export interface Chart {
     to: number; // ns after the base
 }
 
-const TIME_UNITS: Record<string, number> = { nanoseconds: 1, ns: 1, microseconds: 1e3, us: 1e3, milliseconds: 1e6, ms: 1e6, seconds: 1e9, s: 1e9 };
+const TIME_UNITS: Record<string, number> = {
+    nanoseconds: 1,
+    ns: 1,
+    microseconds: 1e3,
+    us: 1e3,
+    milliseconds: 1e6,
+    ms: 1e6,
+    seconds: 1e9,
+    s: 1e9,
+};
 
 /** Are the values durations that begin at their timestamps? (docs/attributes.md: kiln.event.interval) */
 function isInterval(b: Bound, p: Profile): boolean {
     const { attributes, strings } = b.set.dict;
-    return p.attributes.some((a) => attributes[a] && strings.get(attributes[a].key) === 'kiln.event.interval' && valueText(attributes[a].value) === 'true');
+    return p.attributes.some(
+        (a) =>
+            attributes[a] &&
+            strings.get(attributes[a].key) === 'kiln.event.interval' &&
+            valueText(attributes[a].value) === 'true',
+    );
 }
 
 /** How long a sample stands for when nothing follows it soon: what is usual between two of its thread, and never less
@@ -48,26 +62,35 @@ function usualGap(times: Float64Array, period: number): number {
     return Math.max(period, gaps.length ? gaps[gaps.length >> 1] : 0) || 1e6;
 }
 
+const ROOM = 16; // boxes a level begins with: stacks may be very deep
 const LONGEST = 100; // a sample that nothing follows is at most this part of its lane
 const GAP = 2.5; // a sample reaches the next one when that is at most so many usual gaps away
 
 export function chartOf(b: Bound, p: Profile, threads: Threads, filter: Filter): Chart {
-    const passes = labelTest(b.set, p, filter.labels), interval = isInterval(b, p), scale = TIME_UNITS[p.unit] ?? 1;
+    const passes = labelTest(b.set, p, filter.labels),
+        interval = isInterval(b, p),
+        scale = TIME_UNITS[p.unit] ?? 1;
     const period = Math.max(p.period, 0) * (TIME_UNITS[p.periodUnit] ?? 0);
     const of: { time: number; stack: number; value: number }[][] = threads.name.map(() => []);
     for (let i = 0; i < p.n; i++) {
         if (!passes(i)) continue;
         const lane = of[threads.of[i]];
-        for (let k = p.timeOff[i]; k < p.timeOff[i + 1]; k++) lane.push({ time: p.time[k], stack: p.stack[i], value: p.timeValue[k] });
+        for (let k = p.timeOff[i]; k < p.timeOff[i + 1]; k++)
+            lane.push({ time: p.time[k], stack: p.stack[i], value: p.timeValue[k] });
     }
     const lanes: Lane[] = [];
-    let from = Infinity, to = -Infinity;
+    let from = Infinity,
+        to = -Infinity;
     of.forEach((list, t) => {
         if (!list.length) return;
         list.sort((a, c) => a.time - c.time);
-        const n = list.length, time = new Float64Array(n), stack = new Uint32Array(n), end = new Float64Array(n);
-        list.forEach((o, i) => (time[i] = o.time, stack[i] = o.stack));
-        const gap = usualGap(time, period), alone = Math.min(gap, Math.max(period, (time[n - 1] - time[0]) / LONGEST));
+        const n = list.length,
+            time = new Float64Array(n),
+            stack = new Uint32Array(n),
+            end = new Float64Array(n);
+        list.forEach((o, i) => ((time[i] = o.time), (stack[i] = o.stack)));
+        const gap = usualGap(time, period),
+            alone = Math.min(gap, Math.max(period, (time[n - 1] - time[0]) / LONGEST));
         let value = 0;
         for (let i = 0; i < n; i++) {
             const next = i + 1 < n ? time[i + 1] : Infinity;
@@ -86,13 +109,20 @@ export function chartOf(b: Bound, p: Profile, threads: Threads, filter: Filter):
  *  other as in a trace: each is drawn at its own depth, and of two that overlap there the later one begins. */
 export function layersOf(b: Bound, lane: Lane): Layer[] {
     if (lane.layers) return lane.layers;
-    const xs: GrowF64[] = [], ws: GrowF64[] = [], frames: GrowU32[] = [], path: number[] = [], last: number[] = [];
-    let lastDepth = 0, lastEnd = -Infinity;
+    const xs: GrowF64[] = [],
+        ws: GrowF64[] = [],
+        frames: GrowU32[] = [],
+        path: number[] = [],
+        last: number[] = [];
+    let lastDepth = 0,
+        lastEnd = -Infinity;
     for (let i = 0; i < lane.n; i++) {
-        const n = stackFrames(b, lane.stack[i], path), start = lane.time[i], end = lane.end[i];
+        const n = stackFrames(b, lane.stack[i], path),
+            start = lane.time[i],
+            end = lane.end[i];
         let same = start <= lastEnd;
         for (let d = 0; d < n; d++) {
-            xs[d] ??= new GrowF64(), ws[d] ??= new GrowF64(), frames[d] ??= new GrowU32();
+            if (!xs[d]) ((xs[d] = new GrowF64(ROOM)), (ws[d] = new GrowF64(ROOM)), (frames[d] = new GrowU32(ROOM)));
             const k = xs[d].n - 1;
             same &&= d < lastDepth && last[d] === path[d];
             const behind = k >= 0 ? xs[d].a[k] + ws[d].a[k] : -Infinity;
@@ -109,5 +139,11 @@ export function layersOf(b: Bound, lane: Lane): Layer[] {
         lastDepth = n;
         lastEnd = Math.max(end, start);
     }
-    return lane.layers = xs.map((x, d) => ({ x: x.done(), w: ws[d].done(), frame: frames[d].done(), from: 0, to: x.n }));
+    return (lane.layers = xs.map((x, d) => ({
+        x: x.done(),
+        w: ws[d].done(),
+        frame: frames[d].done(),
+        from: 0,
+        to: x.n,
+    })));
 }

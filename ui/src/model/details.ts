@@ -15,16 +15,20 @@ export interface Details {
 const LONGEST = 8;
 
 const largest = (m: Map<number, number>) =>
-    [...m].map(([frame, value]) => ({ frame, value })).sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).slice(0, LONGEST);
+    [...m]
+        .map(([frame, value]) => ({ frame, value }))
+        .sort((a, b) => Math.abs(b.value) - Math.abs(a.value))
+        .slice(0, LONGEST);
 
 /** Values by source line: every line of the frame that a stack passes counts once in `total`. */
 function linesOf(b: Bound, p: Profile, filter: Filter, frame: number): Details['lines'] {
-    const { off, locations } = b.set.dict.stacks, passes = labelTest(b.set, p, filter.labels);
-    const out = new Map<number, { line: number; self: number; total: number }>(), seen = new Set<number>();
+    const { off, locations } = b.set.dict.stacks,
+        passes = labelTest(b.set, p, filter.labels);
+    const out = new Map<number, { line: number; self: number; total: number }>(),
+        seen = new Set<number>();
     const places: number[][] = []; // by location: the lines of the frame in it, innermost first; -1 marks "not innermost"
     for (let i = 0; i + 1 < b.off.length; i++)
-        for (let k = b.off[i]; k < b.off[i + 1]; k++)
-            if (b.frame[k] === frame && b.line[k]) (places[i] ??= []).push(k);
+        for (let k = b.off[i]; k < b.off[i + 1]; k++) if (b.frame[k] === frame && b.line[k]) (places[i] ??= []).push(k);
     if (!places.length) return [];
     for (let i = 0; i < p.n; i++) {
         const s = p.stack[i];
@@ -36,14 +40,17 @@ function linesOf(b: Bound, p: Profile, filter: Filter, frame: number): Details['
             for (const q of places[at] ?? []) {
                 const line = b.line[q];
                 let entry = out.get(line);
-                if (!entry) out.set(line, entry = { line, self: 0, total: 0 });
+                if (!entry) out.set(line, (entry = { line, self: 0, total: 0 }));
                 if (k === off[s] && q === b.off[at]) entry.self += w;
                 if (!seen.has(line)) entry.total += w;
                 seen.add(line);
             }
         }
     }
-    return [...out.values()].sort((a, b2) => b2.total - a.total).slice(0, LONGEST).sort((a, b2) => a.line - b2.line);
+    return [...out.values()]
+        .sort((a, b2) => b2.total - a.total)
+        .slice(0, LONGEST)
+        .sort((a, b2) => a.line - b2.line);
 }
 
 function buildIdOf(b: Bound, frame: number): string {
@@ -60,7 +67,8 @@ function buildIdOf(b: Bound, frame: number): string {
 }
 
 export function detailsOf(s: Session, p: Profile, filter: Filter, t: Tree, frame: number): Details {
-    const callers = new Map<number, number>(), callees = new Map<number, number>();
+    const callers = new Map<number, number>(),
+        callees = new Map<number, number>();
     for (let i = 1; i < t.n; i++) {
         const up = t.parent[i];
         if (t.frame[i] === frame && up > 0) callers.set(t.frame[up], (callers.get(t.frame[up]) ?? 0) + t.total[i]);
@@ -68,5 +76,10 @@ export function detailsOf(s: Session, p: Profile, filter: Filter, t: Tree, frame
     }
     callers.delete(frame);
     callees.delete(frame);
-    return { callers: largest(callers), callees: largest(callees), lines: linesOf(s.main, p, filter, frame), buildId: buildIdOf(s.main, frame) };
+    return {
+        callers: largest(callers),
+        callees: largest(callees),
+        lines: linesOf(s.main, p, filter, frame),
+        buildId: buildIdOf(s.main, frame),
+    };
 }

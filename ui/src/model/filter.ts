@@ -14,7 +14,7 @@ export interface Filter {
 
 export const noFilter: Filter = { labels: [], time: null };
 
-export const valueText = (v: unknown): string => typeof v === 'string' ? v : JSON.stringify(v) ?? '';
+export const valueText = (v: unknown): string => (typeof v === 'string' ? v : (JSON.stringify(v) ?? ''));
 
 /** The key under which trace links are offered as labels. */
 export const TRACE_KEY = 'trace_id';
@@ -25,7 +25,8 @@ export function labelTest(set: Dataset, p: Profile, labels: LabelFilter[]): (sam
     const { attributes, strings, links } = set.dict;
     const keys = [...new Set(labels.filter((l) => !l.not).map((l) => l.key))];
     if (keys.length > 30) keys.length = 30;
-    const wanted = (1 << keys.length) - 1, REFUSED = -1;
+    const wanted = (1 << keys.length) - 1,
+        REFUSED = -1;
     const bit = (key: string, value: string): number => {
         let bits = 0;
         for (const l of labels) {
@@ -36,7 +37,7 @@ export function labelTest(set: Dataset, p: Profile, labels: LabelFilter[]): (sam
         return bits;
     };
     const ofAttribute = Int32Array.from(attributes, (a) => bit(strings.get(a.key), valueText(a.value)));
-    const ofLink = Int32Array.from(links, (l) => l.trace ? bit(TRACE_KEY, l.trace) : 0);
+    const ofLink = Int32Array.from(links, (l) => (l.trace ? bit(TRACE_KEY, l.trace) : 0));
     return (i) => {
         let bits = ofLink.length ? ofLink[p.link[i]] : 0;
         for (let k = p.attributeOff[i]; k < p.attributeOff[i + 1] && bits !== REFUSED; k++) {

@@ -43,7 +43,9 @@ export class Frames {
     match(query: string): Uint8Array | null {
         const q = query.trim();
         if (!q) return null;
-        const out = new Uint8Array(this.n), re = regexOf(q), text = q.toLowerCase();
+        const out = new Uint8Array(this.n),
+            re = regexOf(q),
+            text = q.toLowerCase();
         for (let i = 1; i < this.n; i++) {
             if (re ? re.test(this.name[i]) : this.lower[i].includes(text)) out[i] = 1;
         }
@@ -71,8 +73,10 @@ export interface Bound {
 
 export function bind(set: Dataset, frames: Frames): Bound {
     const { locations: l, functions: f, strings: s, mappings, attributes } = set.dict;
-    const off = new Uint32Array(l.n + 1), total = l.line.length + l.n;
-    const frame = new Uint32Array(total), line = new Uint32Array(total);
+    const off = new Uint32Array(l.n + 1),
+        total = l.line.length + l.n;
+    const frame = new Uint32Array(total),
+        line = new Uint32Array(total);
     const byFunction = new Map<number, number>(); // function and mapping → frame
     const kindKey = attributes.find((a) => s.get(a.key) === 'profile.frame.type')?.key ?? -1;
     let n = 0;
@@ -85,7 +89,8 @@ export function bind(set: Dataset, frames: Frames): Bound {
     };
     for (let i = 0; i < l.n; i++) {
         off[i] = n;
-        const map = l.mapping[i], library = map ? libraryOf(s.get(mappings[map].filename)) : '';
+        const map = l.mapping[i],
+            library = map ? libraryOf(s.get(mappings[map].filename)) : '';
         const kind = kindKey >= 0 ? kindOf(i) : '';
         for (let k = l.lineOff[i]; k < l.lineOff[i + 1]; k++) {
             const fn = l.lineFunction[k];
@@ -94,19 +99,33 @@ export function bind(set: Dataset, frames: Frames): Bound {
             let id = byFunction.get(known);
             if (id === undefined) {
                 const name = s.get(f.name[fn]) || s.get(f.systemName[fn]) || '?';
-                id = frames.intern(name, s.get(f.filename[fn]), library, kind, s.get(f.systemName[fn]), f.startLine[fn]);
+                id = frames.intern(
+                    name,
+                    s.get(f.filename[fn]),
+                    library,
+                    kind,
+                    s.get(f.systemName[fn]),
+                    f.startLine[fn],
+                );
                 byFunction.set(known, id);
             }
             frame[n] = id;
             line[n++] = l.line[k];
         }
-        if (n === off[i]) { // not symbolized
-            const address = (BigInt(l.addressHi[i]) << 32n | BigInt(l.addressLo[i])).toString(16);
+        if (n === off[i]) {
+            // not symbolized
+            const address = ((BigInt(l.addressHi[i]) << 32n) | BigInt(l.addressLo[i])).toString(16);
             frame[n++] = frames.intern(address === '0' ? library || '?' : '0x' + address, '', library, kind, '', 0);
         }
     }
     off[l.n] = n;
-    return { set, off, frame: frame.slice(0, n), line: line.slice(0, n), noStack: frames.intern('?', '', '', '', '', 0) };
+    return {
+        set,
+        off,
+        frame: frame.slice(0, n),
+        line: line.slice(0, n),
+        noStack: frames.intern('?', '', '', '', '', 0),
+    };
 }
 
 /** The frames of a stack, root first, into `out`; returns how many. */

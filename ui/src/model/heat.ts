@@ -4,7 +4,8 @@ import { Dataset } from '../otlp/types';
 import { Filter, labelTest } from './filter';
 
 export const ROWS = 50;
-const MAX_COLUMNS = 1200, MIN_COLUMNS = 30;
+const MAX_COLUMNS = 1200,
+    MIN_COLUMNS = 30;
 
 export interface Heat {
     from: number; // ns after the base, a whole number of columns
@@ -14,27 +15,32 @@ export interface Heat {
     most: number;
 }
 
-const STEPS = [1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 2e7, 5e7, 1e8, 2e8, 5e8, 1e9, 2e9, 5e9, 1e10, 3e10, 6e10, 3e11, 6e11, 3.6e12, 8.64e13];
+const STEPS = [
+    1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 2e7, 5e7, 1e8, 2e8, 5e8, 1e9, 2e9, 5e9, 1e10, 3e10,
+    6e10, 3e11, 6e11, 3.6e12, 8.64e13,
+];
 
 /** A second, unless that makes too few or too many columns. */
 export function columnFor(span: number): number {
     const fits = (c: number) => span / c >= MIN_COLUMNS && span / c <= MAX_COLUMNS;
-    return fits(1e9) ? 1e9 : [...STEPS].reverse().find(fits) ?? STEPS.find((c) => span / c <= MAX_COLUMNS) ?? 8.64e13;
+    return fits(1e9) ? 1e9 : ([...STEPS].reverse().find(fits) ?? STEPS.find((c) => span / c <= MAX_COLUMNS) ?? 8.64e13);
 }
 
 export function heatOf(set: Dataset, p: Profile, filter: Filter): Heat {
     const passes = labelTest(set, p, filter.labels);
-    let from = Infinity, to = -Infinity;
+    let from = Infinity,
+        to = -Infinity;
     for (let i = 0; i < p.time.length; i++) {
         if (p.time[i] < from) from = p.time[i];
         if (p.time[i] > to) to = p.time[i];
     }
-    const column = columnFor(to - from + 1), columns = Math.floor((to - from) / column) + 1;
+    const column = columnFor(to - from + 1),
+        columns = Math.floor((to - from) / column) + 1;
     const h: Heat = { from, column, columns, cell: new Float64Array(columns * ROWS), most: 0 };
     for (let i = 0; i < p.n; i++) {
         if (!passes(i)) continue;
         for (let k = p.timeOff[i]; k < p.timeOff[i + 1]; k++) {
-            const at = Math.min(Math.floor((p.time[k] - from) / column * ROWS), h.cell.length - 1);
+            const at = Math.min(Math.floor(((p.time[k] - from) / column) * ROWS), h.cell.length - 1);
             h.cell[at] += Math.abs(p.timeValue[k]);
         }
     }

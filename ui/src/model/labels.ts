@@ -18,24 +18,37 @@ export interface LabelKey {
 /** What remains of the samples when the filter of each key is left out for that key: so its other values stay
  *  visible and can be chosen beside it. */
 export function labelsOf(set: Dataset, p: Profile, f: Filter): LabelKey[] {
-    const { attributes, strings, links } = set.dict, keys = new Map<string, LabelKey & { by: Map<string, LabelValue> }>();
+    const { attributes, strings, links } = set.dict,
+        keys = new Map<string, LabelKey & { by: Map<string, LabelValue> }>();
     const tests = new Map<string, (i: number) => boolean>();
     const passes = (key: string) => {
         let t = tests.get(key);
-        if (!t) tests.set(key, t = labelTest(set, p, f.labels.filter((l) => l.key !== key)));
+        if (!t)
+            tests.set(
+                key,
+                (t = labelTest(
+                    set,
+                    p,
+                    f.labels.filter((l) => l.key !== key),
+                )),
+            );
         return t;
     };
     const add = (key: string, unit: string, value: string, w: number) => {
         let k = keys.get(key);
-        if (!k) keys.set(key, k = { key, unit, total: 0, samples: 0, values: [], by: new Map() });
+        if (!k) keys.set(key, (k = { key, unit, total: 0, samples: 0, values: [], by: new Map() }));
         let v = k.by.get(value);
-        if (!v) k.by.set(value, v = { value, total: 0, samples: 0 });
+        if (!v) k.by.set(value, (v = { value, total: 0, samples: 0 }));
         v.total += w;
         v.samples++;
         k.total += w;
         k.samples++;
     };
-    const names = attributes.map((a) => ({ key: strings.get(a.key), unit: strings.get(a.unit), text: valueText(a.value) }));
+    const names = attributes.map((a) => ({
+        key: strings.get(a.key),
+        unit: strings.get(a.unit),
+        text: valueText(a.value),
+    }));
     for (let i = 0; i < p.n; i++) {
         const w = sampleWeight(p, i, f.time);
         if (f.time && w === 0) continue;
@@ -46,7 +59,11 @@ export function labelsOf(set: Dataset, p: Profile, f: Filter): LabelKey[] {
         const trace = links[p.link[i]]?.trace;
         if (p.link[i] && trace && passes(TRACE_KEY)(i)) add(TRACE_KEY, '', trace, w);
     }
-    return [...keys.values()].map(({ by, ...k }) => ({ ...k, values: [...by.values()].sort((a, b) => Math.abs(b.total) - Math.abs(a.total)) }))
+    return [...keys.values()]
+        .map(({ by, ...k }) => ({
+            ...k,
+            values: [...by.values()].sort((a, b) => Math.abs(b.total) - Math.abs(a.total)),
+        }))
         .sort((a, b) => b.samples - a.samples || (a.key < b.key ? -1 : 1));
 }
 
@@ -56,24 +73,30 @@ export interface Threads {
     of: Uint32Array; // by sample
 }
 
-const NAME_KEYS = ['thread.name', 'thread_name', 'thread'], ID_KEYS = ['thread.id', 'thread_id', 'tid'];
+const NAME_KEYS = ['thread.name', 'thread_name', 'thread'],
+    ID_KEYS = ['thread.id', 'thread_id', 'tid'];
 const CPU_KEYS = ['cpu.logical_number'];
 
 export function threadsOf(set: Dataset, p: Profile): Threads {
-    const { attributes, strings } = set.dict, names = new Map<string, number>(), of = new Uint32Array(p.n), name: string[] = [];
+    const { attributes, strings } = set.dict,
+        names = new Map<string, number>(),
+        of = new Uint32Array(p.n),
+        name: string[] = [];
     const role = Uint8Array.from(attributes, (a) => {
         const key = strings.get(a.key);
         return NAME_KEYS.includes(key) ? 1 : ID_KEYS.includes(key) ? 2 : CPU_KEYS.includes(key) ? 3 : 0;
     });
-    const text = attributes.map((a, i) => role[i] ? valueText(a.value) : '');
+    const text = attributes.map((a, i) => (role[i] ? valueText(a.value) : ''));
     for (let i = 0; i < p.n; i++) {
         const parts = ['', '', '', ''];
-        for (let k = p.attributeOff[i]; k < p.attributeOff[i + 1]; k++) parts[role[p.attribute[k]]] = text[p.attribute[k]];
+        for (let k = p.attributeOff[i]; k < p.attributeOff[i + 1]; k++)
+            parts[role[p.attribute[k]]] = text[p.attribute[k]];
         const [, n, id, cpu] = parts;
-        const label = n && id && n !== id ? `${n} (${id})` : n || (id ? `thread ${id}` : cpu ? `CPU ${cpu}` : 'all samples');
+        const label =
+            n && id && n !== id ? `${n} (${id})` : n || (id ? `thread ${id}` : cpu ? `CPU ${cpu}` : 'all samples');
         let t = names.get(label);
         if (t === undefined) {
-            names.set(label, t = name.length);
+            names.set(label, (t = name.length));
             name.push(label);
         }
         of[i] = t;

@@ -12,7 +12,8 @@ function fromPath(name: string): string {
     // Go: github.com/user/mod/pkg.(*T).Method; the package ends at the first dot behind the last slash.
     const method = /^([^\s(<]+)\.\(\*?\w/.exec(name);
     if (method) return method[1];
-    const h = head(name), slash = h.lastIndexOf('/');
+    const h = head(name),
+        slash = h.lastIndexOf('/');
     if (slash > 0) {
         const dot = h.indexOf('.', slash);
         const type = dot > 0 ? h.slice(slash + 1, dot) : '';
@@ -21,7 +22,8 @@ function fromPath(name: string): string {
     const colons = h.indexOf('::');
     if (colons > 0) return h.slice(0, colons);
     const parts = h.split('.');
-    if (parts.length >= 3) { // java.util.HashMap.get: up to the first part that begins with a capital
+    if (parts.length >= 3) {
+        // java.util.HashMap.get: up to the first part that begins with a capital
         const type = parts.findIndex((p) => /^[A-Z]/.test(p));
         return parts.slice(0, type > 0 ? type : parts.length - 1).join('.');
     }

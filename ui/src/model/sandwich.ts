@@ -9,8 +9,11 @@ export interface Sandwich {
 
 export function sandwichOf(t: Tree, frame: number, nFrames: number, rank: ArrayLike<number> | null): Sandwich {
     const compared = t.baseSelf !== null;
-    const up = new TreeBuilder(compared), down = new TreeBuilder(compared);
-    const top = outermost(t, nFrames), to = new Int32Array(t.n).fill(-1), path: number[] = [];
+    const up = new TreeBuilder(compared),
+        down = new TreeBuilder(compared);
+    const top = outermost(t, nFrames),
+        to = new Int32Array(t.n).fill(-1),
+        path: number[] = [];
     for (let i = 1; i < t.n; i++) {
         if (t.frame[i] === frame && top[i]) {
             let n = 0;

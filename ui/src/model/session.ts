@@ -29,27 +29,31 @@ export class Session {
     /** The profile of the other dataset that measures the same. */
     twin(i: number): Profile | null {
         if (!this.base) return null;
-        const p = this.profiles[i], same = (q: Profile) => q.type === p.type && q.unit === p.unit;
-        const nth = this.profiles.slice(0, i).filter(same).length, found = this.base.set.profiles.filter(same);
+        const p = this.profiles[i],
+            same = (q: Profile) => q.type === p.type && q.unit === p.unit;
+        const nth = this.profiles.slice(0, i).filter(same).length,
+            found = this.base.set.profiles.filter(same);
         return found[nth] ?? found[0] ?? null;
     }
 
     /** Alphabetical order of frames: the same stacks stand at the same place in every picture. */
     rank(): Uint32Array {
         if (this.nameRank?.length === this.frames.n) return this.nameRank;
-        const { name } = this.frames, order = Array.from(name, (_, i) => i);
-        order.sort((a, b) => name[a] < name[b] ? -1 : name[a] > name[b] ? 1 : a - b);
+        const { name } = this.frames,
+            order = Array.from(name, (_, i) => i);
+        order.sort((a, b) => (name[a] < name[b] ? -1 : name[a] > name[b] ? 1 : a - b));
         const rank = new Uint32Array(order.length);
-        order.forEach((f, i) => rank[f] = i);
-        return this.nameRank = rank;
+        order.forEach((f, i) => (rank[f] = i));
+        return (this.nameRank = rank);
     }
 
     tree(profile: number, filter: Filter, compare: 'off' | 'share' | 'absolute', order: 'name' | 'value'): Answer {
-        const p = this.profiles[profile], twin = compare === 'off' ? null : this.twin(profile);
-        const b = new TreeBuilder(twin !== null), path: number[] = [];
+        const p = this.profiles[profile],
+            twin = compare === 'off' ? null : this.twin(profile);
+        const b = new TreeBuilder(twin !== null),
+            path: number[] = [];
         const w = stackWeights(this.main.set, p, filter);
-        for (let s = 0; s < w.used.length; s++)
-            if (w.used[s]) b.add(path, stackFrames(this.main, s, path), w.value[s]);
+        for (let s = 0; s < w.used.length; s++) if (w.used[s]) b.add(path, stackFrames(this.main, s, path), w.value[s]);
         let baseTotal = 0;
         if (twin) {
             const v = stackWeights(this.base!.set, twin, { labels: filter.labels, time: null });
@@ -63,7 +67,8 @@ export class Session {
 
     /** Frames by what another page would know them by. */
     readonly names = {
-        write: (f: number): string => this.frames.file[f] ? `${this.frames.name[f]}\t${this.frames.file[f]}` : this.frames.name[f],
+        write: (f: number): string =>
+            this.frames.file[f] ? `${this.frames.name[f]}\t${this.frames.file[f]}` : this.frames.name[f],
         read: (text: string): number => {
             const [name, file] = text.split('\t');
             const { frames: t } = this;

@@ -12,7 +12,8 @@ export interface Table {
 
 /** The nodes whose frame is not on the path above them, in a bitmap: totals add up over these. */
 export function outermost(t: Tree, nFrames: number): Uint8Array {
-    const out = new Uint8Array(t.n), active = new Uint32Array(nFrames);
+    const out = new Uint8Array(t.n),
+        active = new Uint32Array(nFrames);
     // Depth first without recursion: `next` is the child to visit next.
     const next = t.first.slice();
     let i = 0;
@@ -30,8 +31,11 @@ export function outermost(t: Tree, nFrames: number): Uint8Array {
 }
 
 export function tableOf(t: Tree, nFrames: number): Table {
-    const self = new Float64Array(nFrames), total = new Float64Array(nFrames), seen = new Uint8Array(nFrames);
-    const baseSelf = t.baseSelf && new Float64Array(nFrames), baseTotal = t.baseSelf && new Float64Array(nFrames);
+    const self = new Float64Array(nFrames),
+        total = new Float64Array(nFrames),
+        seen = new Uint8Array(nFrames);
+    const baseSelf = t.baseSelf && new Float64Array(nFrames),
+        baseTotal = t.baseSelf && new Float64Array(nFrames);
     const top = outermost(t, nFrames);
     for (let i = 1; i < t.n; i++) {
         const f = t.frame[i];

@@ -60,8 +60,8 @@ export class TreeBuilder {
     private slot(parent: number, frame: number): number {
         const mask = this.slots.length - 1;
         let h = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(frame + 1, 0x85ebca6b)) >>> 0;
-        h = (h ^ h >>> 15) & mask;
-        for (let i = this.slots[h]; i; i = this.slots[h = (h + 1) & mask])
+        h = (h ^ (h >>> 15)) & mask;
+        for (let i = this.slots[h]; i; i = this.slots[(h = (h + 1) & mask)])
             if (this.parent[i] === parent && this.frame[i] === frame) break;
         return h;
     }
@@ -76,7 +76,7 @@ export class TreeBuilder {
         const i = this.n++;
         this.frame[i] = frame;
         this.parent[i] = parent;
-        return this.slots[h] = i;
+        return (this.slots[h] = i);
     }
 
     addSelf(node: number, value: number, base: number): void {
@@ -101,11 +101,14 @@ export class TreeBuilder {
 
     /** `rank` orders siblings from left to right; without it the larger comes first. */
     finish(rank: ArrayLike<number> | null): Tree {
-        const n = this.n, parent = this.parent;
+        const n = this.n,
+            parent = this.parent;
         const total = sums(this.self, parent, n);
-        const extent = new Float64Array(n), base = this.base;
+        const extent = new Float64Array(n),
+            base = this.base;
         for (let i = 0; i < n; i++) extent[i] = Math.max(Math.abs(this.self[i]), base ? Math.abs(base[i]) : 0);
-        const width = sums(extent, parent, n), baseTotal = base && sums(base, parent, n);
+        const width = sums(extent, parent, n),
+            baseTotal = base && sums(base, parent, n);
         const { off, list } = childLists(parent, n);
         return place({ n, frame: this.frame, parent, self: this.self, total, base, baseTotal, width, off, list }, rank);
     }
@@ -120,7 +123,8 @@ function sums(self: Float64Array, parent: Int32Array, n: number): Float64Array {
 
 /** Children of i: list[off[i]] .. list[off[i + 1]]. */
 function childLists(parent: Int32Array, n: number): { off: Uint32Array; list: Uint32Array } {
-    const off = new Uint32Array(n + 1), list = new Uint32Array(Math.max(n - 1, 0));
+    const off = new Uint32Array(n + 1),
+        list = new Uint32Array(Math.max(n - 1, 0));
     for (let i = 1; i < n; i++) off[parent[i] + 1]++;
     for (let i = 0; i < n; i++) off[i + 1] += off[i];
     const at = off.slice(0, n);
@@ -129,8 +133,16 @@ function childLists(parent: Int32Array, n: number): { off: Uint32Array; list: Ui
 }
 
 interface Raw {
-    n: number; frame: Uint32Array; parent: Int32Array; self: Float64Array; total: Float64Array;
-    base: Float64Array | null; baseTotal: Float64Array | null; width: Float64Array; off: Uint32Array; list: Uint32Array;
+    n: number;
+    frame: Uint32Array;
+    parent: Int32Array;
+    self: Float64Array;
+    total: Float64Array;
+    base: Float64Array | null;
+    baseTotal: Float64Array | null;
+    width: Float64Array;
+    off: Uint32Array;
+    list: Uint32Array;
 }
 
 const FEW = 24;
@@ -142,7 +154,8 @@ function sortRange(list: Uint32Array, from: number, to: number, key: Float64Arra
         return;
     }
     for (let i = from + 1; i < to; i++) {
-        const x = list[i], k = key[x];
+        const x = list[i],
+            k = key[x];
         let j = i;
         for (; j > from && key[list[j - 1]] > k; j--) list[j] = list[j - 1];
         list[j] = x;
@@ -156,12 +169,22 @@ function place(r: Raw, rank: ArrayLike<number> | null): Tree {
     for (let i = 0; i < n; i++) key[i] = rank ? rank[frame[i]] : -width[i];
     for (let i = 0; i < n; i++) sortRange(list, off[i], off[i + 1], key);
     const t: Tree = {
-        n, frame: new Uint32Array(n), parent: new Int32Array(n), depth: new Uint16Array(n), first: new Uint32Array(n),
-        count: new Uint32Array(n), self: new Float64Array(n), total: new Float64Array(n), x: new Float64Array(n),
-        w: new Float64Array(n), levelOff: new Uint32Array(0),
-        baseSelf: r.base ? new Float64Array(n) : null, baseTotal: r.base ? new Float64Array(n) : null,
+        n,
+        frame: new Uint32Array(n),
+        parent: new Int32Array(n),
+        depth: new Uint16Array(n),
+        first: new Uint32Array(n),
+        count: new Uint32Array(n),
+        self: new Float64Array(n),
+        total: new Float64Array(n),
+        x: new Float64Array(n),
+        w: new Float64Array(n),
+        levelOff: new Uint32Array(0),
+        baseSelf: r.base ? new Float64Array(n) : null,
+        baseTotal: r.base ? new Float64Array(n) : null,
     };
-    const order = new Uint32Array(n), levels = [0];
+    const order = new Uint32Array(n),
+        levels = [0];
     t.parent[0] = -1;
     let end = 1;
     for (let i = 0; i < n; i++) {
@@ -171,7 +194,7 @@ function place(r: Raw, rank: ArrayLike<number> | null): Tree {
         t.self[i] = r.self[old];
         t.total[i] = r.total[old];
         t.w[i] = width[old];
-        if (t.baseSelf) t.baseSelf[i] = r.base![old], t.baseTotal![i] = r.baseTotal![old];
+        if (t.baseSelf) ((t.baseSelf[i] = r.base![old]), (t.baseTotal![i] = r.baseTotal![old]));
         t.first[i] = end;
         t.count[i] = off[old + 1] - off[old];
         let x = t.x[i];
@@ -193,9 +216,11 @@ export const depthOf = (t: Tree): number => t.levelOff.length - 1;
 /** Which share of the total the matched frames have; a match below another one counts once. */
 export function matchedTotal(t: Tree, match: Uint8Array): { total: number; nodes: number } {
     const covered = new Uint8Array(t.n);
-    let total = 0, nodes = 0;
+    let total = 0,
+        nodes = 0;
     for (let i = 1; i < t.n; i++) {
-        const above = covered[t.parent[i]], hit = match[t.frame[i]];
+        const above = covered[t.parent[i]],
+            hit = match[t.frame[i]];
         covered[i] = above | hit;
         if (hit) {
             nodes++;

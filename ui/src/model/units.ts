@@ -1,9 +1,26 @@
 // Numbers as people say them.
 
-const TIME: [string, number][] = [['nanoseconds', 1], ['ns', 1], ['microseconds', 1e3], ['us', 1e3], ['milliseconds', 1e6],
-    ['ms', 1e6], ['seconds', 1e9], ['s', 1e9], ['minutes', 60e9], ['hours', 3600e9]];
-const BYTES: [string, number][] = [['bytes', 1], ['By', 1], ['byte', 1], ['kilobytes', 1024], ['KiBy', 1024],
-    ['megabytes', 1024 ** 2], ['MiBy', 1024 ** 2]];
+const TIME: [string, number][] = [
+    ['nanoseconds', 1],
+    ['ns', 1],
+    ['microseconds', 1e3],
+    ['us', 1e3],
+    ['milliseconds', 1e6],
+    ['ms', 1e6],
+    ['seconds', 1e9],
+    ['s', 1e9],
+    ['minutes', 60e9],
+    ['hours', 3600e9],
+];
+const BYTES: [string, number][] = [
+    ['bytes', 1],
+    ['By', 1],
+    ['byte', 1],
+    ['kilobytes', 1024],
+    ['KiBy', 1024],
+    ['megabytes', 1024 ** 2],
+    ['MiBy', 1024 ** 2],
+];
 
 const scaleOf = (list: [string, number][], unit: string): number => list.find(([u]) => u === unit)?.[1] ?? 0;
 
@@ -31,8 +48,9 @@ export function duration(ns: number): string {
 
 export function bytes(n: number): string {
     const names = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
-    let i = 0, v = n;
-    while (Math.abs(v) >= 1024 && i < names.length - 1) v /= 1024, i++;
+    let i = 0,
+        v = n;
+    while (Math.abs(v) >= 1024 && i < names.length - 1) ((v /= 1024), i++);
     return `${three(v)} ${names[i]}`;
 }
 
@@ -56,8 +74,15 @@ export function withUnit(v: number, unit: string): string {
 
 export function percent(part: number, whole: number): string {
     if (!whole) return '–';
-    const p = part / whole * 100, a = Math.abs(p);
-    return a >= 99.95 || a === 0 ? `${p.toFixed(0)}%` : a >= 10 ? `${p.toFixed(1)}%` : a >= 0.01 ? `${p.toFixed(2)}%` : '<0.01%';
+    const p = (part / whole) * 100,
+        a = Math.abs(p);
+    return a >= 99.95 || a === 0
+        ? `${p.toFixed(0)}%`
+        : a >= 10
+          ? `${p.toFixed(1)}%`
+          : a >= 0.01
+            ? `${p.toFixed(2)}%`
+            : '<0.01%';
 }
 
 export function signedPercent(part: number, whole: number): string {
@@ -69,5 +94,10 @@ const YEAR_1990 = 631152000n * 1000000000n;
 
 /** A Unix time in ns as the UTC date and time; nothing for a clock that does not count from 1970. */
 export function utc(ns: bigint): string {
-    return ns > YEAR_1990 ? new Date(Number(ns / 1000000n)).toISOString().replace('T', ' ').replace(/\.\d+Z$/, ' UTC') : '';
+    return ns > YEAR_1990
+        ? new Date(Number(ns / 1000000n))
+              .toISOString()
+              .replace('T', ' ')
+              .replace(/\.\d+Z$/, ' UTC')
+        : '';
 }

@@ -8,7 +8,11 @@ export class Cursor {
     lo = 0;
     hi = 0;
 
-    constructor(readonly b: Uint8Array, from = 0, public end = b.length) {
+    constructor(
+        readonly b: Uint8Array,
+        from = 0,
+        public end = b.length,
+    ) {
         this.pos = from;
     }
 
@@ -28,7 +32,9 @@ export class Cursor {
 
     /** A varint into lo and hi. */
     varint(): void {
-        let lo = 0, hi = 0, shift = 0;
+        let lo = 0,
+            hi = 0,
+            shift = 0;
         for (;;) {
             if (this.pos >= this.end) this.fail('a number runs past the end of its message');
             const c = this.b[this.pos++];
@@ -58,9 +64,10 @@ export class Cursor {
 
     fixed64(): void {
         if (this.end - this.pos < 8) this.fail('eight bytes run past the end of their message');
-        const b = this.b, p = this.pos;
-        this.lo = (b[p] | b[p + 1] << 8 | b[p + 2] << 16 | b[p + 3] << 24) >>> 0;
-        this.hi = (b[p + 4] | b[p + 5] << 8 | b[p + 6] << 16 | b[p + 7] << 24) >>> 0;
+        const b = this.b,
+            p = this.pos;
+        this.lo = (b[p] | (b[p + 1] << 8) | (b[p + 2] << 16) | (b[p + 3] << 24)) >>> 0;
+        this.hi = (b[p + 4] | (b[p + 5] << 8) | (b[p + 6] << 16) | (b[p + 7] << 24)) >>> 0;
         this.pos += 8;
     }
 
@@ -72,7 +79,7 @@ export class Cursor {
         return (this.hi | 0) * 4294967296 + this.lo;
     }
     big(): bigint {
-        return BigInt(this.hi) << 32n | BigInt(this.lo);
+        return (BigInt(this.hi) << 32n) | BigInt(this.lo);
     }
 
     /** The length of a LEN field: where it ends; the cursor stands at its first byte. */
@@ -92,7 +99,8 @@ export class Cursor {
     }
 
     bytes(): Uint8Array {
-        const end = this.until(), at = this.pos;
+        const end = this.until(),
+            at = this.pos;
         this.pos = end;
         return this.b.subarray(at, end);
     }

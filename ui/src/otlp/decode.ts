@@ -50,7 +50,8 @@ class Samples {
             c.scalar();
             return this.addValue(c);
         }
-        const end = c.until(), outer = c.end;
+        const end = c.until(),
+            outer = c.end;
         c.end = end;
         while (c.pos < end) {
             c.varint();
@@ -72,19 +73,32 @@ class Samples {
     }
 
     read(c: Cursor): void {
-        const values = this.values, firstTime = this.time.n;
-        let stack = 0, link = 0;
+        const values = this.values,
+            firstTime = this.time.n;
+        let stack = 0,
+            link = 0;
         values.length = 0;
         this.attrOff.push(this.attrs.n);
         this.timeOff.push(firstTime);
         while (c.next()) {
             switch (c.field) {
-            case 1: stack = c.index(); break;
-            case 2: indices(c, (i) => this.attrs.push(i)); break;
-            case 3: link = c.index(); break;
-            case 4: this.readValues(c); break;
-            case 5: this.readTimes(c); break;
-            default: c.skip();
+                case 1:
+                    stack = c.index();
+                    break;
+                case 2:
+                    indices(c, (i) => this.attrs.push(i));
+                    break;
+                case 3:
+                    link = c.index();
+                    break;
+                case 4:
+                    this.readValues(c);
+                    break;
+                case 5:
+                    this.readTimes(c);
+                    break;
+                default:
+                    c.skip();
             }
         }
         const nTimes = this.time.n - firstTime;
@@ -108,7 +122,8 @@ class Samples {
 }
 
 function valueType(c: Cursor): [number, number] {
-    let type = 0, unit = 0;
+    let type = 0,
+        unit = 0;
     while (c.next()) {
         if (c.field === 1) type = c.index();
         else if (c.field === 2) unit = c.index();
@@ -118,30 +133,72 @@ function valueType(c: Cursor): [number, number] {
 }
 
 function profile(c: Cursor, d: Dictionary, clock: Clock, resource: number, scope: string): Profile {
-    const s = new Samples(clock), attributes: number[] = [];
-    let type = [0, 0], periodType = [0, 0], period = 0, durationNs = 0, startUnixNs = 0n, id = '';
+    const s = new Samples(clock),
+        attributes: number[] = [];
+    let type = [0, 0],
+        periodType = [0, 0],
+        period = 0,
+        durationNs = 0,
+        startUnixNs = 0n,
+        id = '';
     while (c.next()) {
         switch (c.field) {
-        case 1: type = valueType(c.message()); break;
-        case 2: s.read(c.message()); break;
-        case 3: c.fixed64(); startUnixNs = c.big(); break;
-        case 4: c.scalar(); durationNs = c.unsigned(); break;
-        case 5: periodType = valueType(c.message()); break;
-        case 6: c.scalar(); period = c.signed(); break;
-        case 7: id = hex(c.bytes()); break;
-        case 11: indices(c, (i) => attributes.push(i)); break;
-        default: c.skip();
+            case 1:
+                type = valueType(c.message());
+                break;
+            case 2:
+                s.read(c.message());
+                break;
+            case 3:
+                c.fixed64();
+                startUnixNs = c.big();
+                break;
+            case 4:
+                c.scalar();
+                durationNs = c.unsigned();
+                break;
+            case 5:
+                periodType = valueType(c.message());
+                break;
+            case 6:
+                c.scalar();
+                period = c.signed();
+                break;
+            case 7:
+                id = hex(c.bytes());
+                break;
+            case 11:
+                indices(c, (i) => attributes.push(i));
+                break;
+            default:
+                c.skip();
         }
     }
     s.attrOff.push(s.attrs.n);
     s.timeOff.push(s.time.n);
     const text = (i: number) => d.strings.get(i);
     return {
-        type: text(type[0]), unit: text(type[1]), periodType: text(periodType[0]), periodUnit: text(periodType[1]),
-        period, startUnixNs, durationNs, id, resource, scope, attributes,
-        n: s.stack.n, stack: s.stack.done(), link: s.link.done(), value: s.value.done(),
-        attributeOff: s.attrOff.done(), attribute: s.attrs.done(),
-        timeOff: s.timeOff.done(), time: s.time.done(), timeValue: s.timeValue.done(), total: s.total(),
+        type: text(type[0]),
+        unit: text(type[1]),
+        periodType: text(periodType[0]),
+        periodUnit: text(periodType[1]),
+        period,
+        startUnixNs,
+        durationNs,
+        id,
+        resource,
+        scope,
+        attributes,
+        n: s.stack.n,
+        stack: s.stack.done(),
+        link: s.link.done(),
+        value: s.value.done(),
+        attributeOff: s.attrOff.done(),
+        attribute: s.attrs.done(),
+        timeOff: s.timeOff.done(),
+        time: s.time.done(),
+        timeValue: s.timeValue.done(),
+        total: s.total(),
     };
 }
 
@@ -163,7 +220,8 @@ function clampIndices(set: Dataset): void {
 }
 
 function scopeName(c: Cursor): string {
-    let name = '', version = '';
+    let name = '',
+        version = '';
     while (c.next()) {
         if (c.field === 1) name = utf8.decode(c.bytes());
         else if (c.field === 2) version = utf8.decode(c.bytes());
@@ -173,13 +231,16 @@ function scopeName(c: Cursor): string {
 }
 
 export function decode(b: Uint8Array, name: string): Dataset {
-    const top = new Cursor(b), pieces: Cursor[] = [], bodies: Cursor[] = [];
+    const top = new Cursor(b),
+        pieces: Cursor[] = [],
+        bodies: Cursor[] = [];
     while (top.next()) {
         if (top.field === 1) bodies.push(top.message());
         else if (top.field === 2) pieces.push(top.message());
         else top.skip();
     }
-    const dict = dictionary(pieces, b), clock = new Clock();
+    const dict = dictionary(pieces, b),
+        clock = new Clock();
     const set: Dataset = { name, dict, resources: [], profiles: [], timeBase: 0n };
     const text = (i: number) => dict.strings.get(i);
     bodies.forEach((c, r) => {
@@ -189,7 +250,8 @@ export function decode(b: Uint8Array, name: string): Dataset {
                 const m = c.message();
                 while (m.next()) m.field === 1 ? resource.attributes.push(keyValue(m.message(), text)) : m.skip();
             } else if (c.field === 2) {
-                const m = c.message(), found: Cursor[] = [];
+                const m = c.message(),
+                    found: Cursor[] = [];
                 let scope = '';
                 while (m.next()) {
                     if (m.field === 1) scope = scopeName(m.message());

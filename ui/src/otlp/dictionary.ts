@@ -11,7 +11,8 @@ export const hex = (b: Uint8Array): string => Array.from(b, (x) => x.toString(16
 /** Packed or not, into `push`. */
 export function indices(c: Cursor, push: (v: number) => void): void {
     if (c.wire === 0) return push(c.index());
-    const end = c.until(), outer = c.end;
+    const end = c.until(),
+        outer = c.end;
     c.end = end;
     while (c.pos < end) push(c.u32());
     c.end = outer;
@@ -28,43 +29,58 @@ export function anyValue(c: Cursor, string: (i: number) => string, depth = 0): V
     let out: Value = null;
     while (c.next()) {
         switch (c.field) {
-        case 1: out = utf8.decode(c.bytes()); break;
-        case 2: out = c.index() !== 0; break;
-        case 3: c.scalar(); out = exact(c); break;
-        case 4: {
-            c.fixed64();
-            out = new Float64Array(new Uint32Array([c.lo, c.hi]).buffer)[0];
-            break;
-        }
-        case 5: {
-            const list: Value[] = [], m = c.message();
-            while (m.next()) m.field === 1 ? list.push(anyValue(m.message(), string, depth + 1)) : m.skip();
-            out = list;
-            break;
-        }
-        case 6: {
-            const all: { [k: string]: Value } = {}, m = c.message();
-            while (m.next()) {
-                if (m.field !== 1) {
-                    m.skip();
-                    continue;
-                }
-                const kv = keyValue(m.message(), string, depth + 1);
-                all[kv.key] = kv.value;
+            case 1:
+                out = utf8.decode(c.bytes());
+                break;
+            case 2:
+                out = c.index() !== 0;
+                break;
+            case 3:
+                c.scalar();
+                out = exact(c);
+                break;
+            case 4: {
+                c.fixed64();
+                out = new Float64Array(new Uint32Array([c.lo, c.hi]).buffer)[0];
+                break;
             }
-            out = all;
-            break;
-        }
-        case 7: out = hex(c.bytes()); break;
-        case 8: out = string(c.index()); break;
-        default: c.skip();
+            case 5: {
+                const list: Value[] = [],
+                    m = c.message();
+                while (m.next()) m.field === 1 ? list.push(anyValue(m.message(), string, depth + 1)) : m.skip();
+                out = list;
+                break;
+            }
+            case 6: {
+                const all: { [k: string]: Value } = {},
+                    m = c.message();
+                while (m.next()) {
+                    if (m.field !== 1) {
+                        m.skip();
+                        continue;
+                    }
+                    const kv = keyValue(m.message(), string, depth + 1);
+                    all[kv.key] = kv.value;
+                }
+                out = all;
+                break;
+            }
+            case 7:
+                out = hex(c.bytes());
+                break;
+            case 8:
+                out = string(c.index());
+                break;
+            default:
+                c.skip();
         }
     }
     return out;
 }
 
 export function keyValue(c: Cursor, string: (i: number) => string, depth = 0): { key: string; value: Value } {
-    let key = '', value: Value = null;
+    let key = '',
+        value: Value = null;
     while (c.next()) {
         if (c.field === 1) key = utf8.decode(c.bytes());
         else if (c.field === 2) value = anyValue(c.message(), string, depth);
@@ -99,8 +115,8 @@ class Tables {
     mapping(c: Cursor): void {
         const m: Mapping = { start: 0n, limit: 0n, filename: 0, attributes: [] };
         while (c.next()) {
-            if (c.field === 1) c.scalar(), m.start = c.big();
-            else if (c.field === 2) c.scalar(), m.limit = c.big();
+            if (c.field === 1) (c.scalar(), (m.start = c.big()));
+            else if (c.field === 2) (c.scalar(), (m.limit = c.big()));
             else if (c.field === 4) m.filename = c.index();
             else if (c.field === 5) indices(c, (i) => m.attributes.push(i));
             else c.skip();
@@ -109,7 +125,9 @@ class Tables {
     }
 
     oneLine(c: Cursor): void {
-        let fn = 0, line = 0, column = 0;
+        let fn = 0,
+            line = 0,
+            column = 0;
         while (c.next()) {
             if (c.field === 1) fn = c.index();
             else if (c.field === 2) line = c.index();
@@ -122,12 +140,14 @@ class Tables {
     }
 
     location(c: Cursor): void {
-        let mapping = 0, lo = 0, hi = 0;
+        let mapping = 0,
+            lo = 0,
+            hi = 0;
         this.lineOff.push(this.line.n);
         this.locAttrOff.push(this.locAttrs.n);
         while (c.next()) {
             if (c.field === 1) mapping = c.index();
-            else if (c.field === 2) c.scalar(), lo = c.lo, hi = c.hi;
+            else if (c.field === 2) (c.scalar(), (lo = c.lo), (hi = c.hi));
             else if (c.field === 3) this.oneLine(c.message());
             else if (c.field === 4) indices(c, (i) => this.locAttrs.push(i));
             else c.skip();
@@ -138,7 +158,10 @@ class Tables {
     }
 
     fn(c: Cursor): void {
-        let name = 0, system = 0, file = 0, start = 0;
+        let name = 0,
+            system = 0,
+            file = 0,
+            start = 0;
         while (c.next()) {
             if (c.field === 1) name = c.index();
             else if (c.field === 2) system = c.index();
@@ -173,20 +196,33 @@ class Tables {
     read(c: Cursor): void {
         while (c.next()) {
             switch (c.field) {
-            case 1: this.mapping(c.message()); break;
-            case 2: this.location(c.message()); break;
-            case 3: this.fn(c.message()); break;
-            case 4: this.link(c.message()); break;
-            case 5: {
-                const end = c.until();
-                this.at.push(c.pos);
-                this.len.push(end - c.pos);
-                c.pos = end;
-                break;
-            }
-            case 6: this.attributes.push(c.message()); break;
-            case 7: this.stack(c.message()); break;
-            default: c.skip();
+                case 1:
+                    this.mapping(c.message());
+                    break;
+                case 2:
+                    this.location(c.message());
+                    break;
+                case 3:
+                    this.fn(c.message());
+                    break;
+                case 4:
+                    this.link(c.message());
+                    break;
+                case 5: {
+                    const end = c.until();
+                    this.at.push(c.pos);
+                    this.len.push(end - c.pos);
+                    c.pos = end;
+                    break;
+                }
+                case 6:
+                    this.attributes.push(c.message());
+                    break;
+                case 7:
+                    this.stack(c.message());
+                    break;
+                default:
+                    c.skip();
             }
         }
     }
@@ -215,13 +251,23 @@ export function dictionary(pieces: Cursor[], b: Uint8Array): Dictionary {
         strings,
         mappings: t.mappings,
         functions: {
-            n: t.fnName.n, name: t.fnName.done(), systemName: t.fnSystem.done(), filename: t.fnFile.done(),
+            n: t.fnName.n,
+            name: t.fnName.done(),
+            systemName: t.fnSystem.done(),
+            filename: t.fnFile.done(),
             startLine: t.fnStart.done(),
         },
         locations: {
-            n: t.locMapping.n, mapping: t.locMapping.done(), addressLo: t.locLo.done(), addressHi: t.locHi.done(),
-            lineOff: t.lineOff.done(), lineFunction: t.lineFn.done(), line: t.line.done(), column: t.column.done(),
-            attributeOff: t.locAttrOff.done(), attributes: t.locAttrs.done(),
+            n: t.locMapping.n,
+            mapping: t.locMapping.done(),
+            addressLo: t.locLo.done(),
+            addressHi: t.locHi.done(),
+            lineOff: t.lineOff.done(),
+            lineFunction: t.lineFn.done(),
+            line: t.line.done(),
+            column: t.column.done(),
+            attributeOff: t.locAttrOff.done(),
+            attributes: t.locAttrs.done(),
         },
         stacks: { n: t.stackOff.n - 1, off: t.stackOff.done(), locations: t.frames.done() },
         attributes: t.attributes.map((c) => attribute(c, (i) => strings.get(i))),

@@ -6,13 +6,17 @@ export type Value = string | number | boolean | null | Value[] | { [key: string]
 export class Strings {
     private readonly seen: (string | undefined)[] = [];
     private static readonly utf8 = new TextDecoder();
-    constructor(private readonly b: Uint8Array, readonly at: Uint32Array, readonly len: Uint32Array) {}
+    constructor(
+        private readonly b: Uint8Array,
+        readonly at: Uint32Array,
+        readonly len: Uint32Array,
+    ) {}
     get n(): number {
         return this.at.length;
     }
     get(i: number): string {
         if (i >= this.at.length) return '';
-        return this.seen[i] ??= Strings.utf8.decode(this.b.subarray(this.at[i], this.at[i] + this.len[i]));
+        return (this.seen[i] ??= Strings.utf8.decode(this.b.subarray(this.at[i], this.at[i] + this.len[i])));
     }
 }
 
@@ -35,9 +39,16 @@ export interface Dictionary {
     functions: { n: number; name: Uint32Array; systemName: Uint32Array; filename: Uint32Array; startLine: Uint32Array };
     /** Location i has lines lineOff[i] .. lineOff[i + 1], innermost first. */
     locations: {
-        n: number; mapping: Uint32Array; addressLo: Uint32Array; addressHi: Uint32Array;
-        lineOff: Uint32Array; lineFunction: Uint32Array; line: Uint32Array; column: Uint32Array;
-        attributeOff: Uint32Array; attributes: Uint32Array;
+        n: number;
+        mapping: Uint32Array;
+        addressLo: Uint32Array;
+        addressHi: Uint32Array;
+        lineOff: Uint32Array;
+        lineFunction: Uint32Array;
+        line: Uint32Array;
+        column: Uint32Array;
+        attributeOff: Uint32Array;
+        attributes: Uint32Array;
     };
     /** Stack i has locations off[i] .. off[i + 1], leaf first. */
     stacks: { n: number; off: Uint32Array; locations: Uint32Array };

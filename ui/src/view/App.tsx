@@ -23,7 +23,8 @@ export type Patch = Partial<State>;
 
 /** Only views that have something to show. */
 function availableViews(s: Session, profile: number): View[] {
-    const p = s.profiles[profile], out: View[] = ['flame', 'table', 'sandwich'];
+    const p = s.profiles[profile],
+        out: View[] = ['flame', 'table', 'sandwich'];
     if (hasTime(p)) out.push('chart', 'heat');
     if (hasLabels(p)) out.push('labels');
     return out;
@@ -39,11 +40,14 @@ function availableColors(s: Session): ColorBy[] {
 }
 
 export function App({ session }: { session: Session }) {
-    const compared = session.base !== null, n = session.profiles.length;
+    const compared = session.base !== null,
+        n = session.profiles.length;
     const [state, setState] = useState<State>(() => readFragment(location.hash, compared, n, session.names));
     const patch = (p: Patch) => setState((s) => ({ ...s, ...p }));
-    const dark = useMedia('(prefers-color-scheme: dark)'), printing = useMedia('print');
-    const theme = printing ? 'light' : state.theme === 'auto' ? dark ? 'dark' : 'light' : state.theme, palette = palettes[theme];
+    const dark = useMedia('(prefers-color-scheme: dark)'),
+        printing = useMedia('print');
+    const theme = printing ? 'light' : state.theme === 'auto' ? (dark ? 'dark' : 'light') : state.theme,
+        palette = palettes[theme];
     const profile = session.profiles[state.profile];
     const views = useMemo(() => availableViews(session, state.profile), [session, state.profile]);
     const colors = useMemo(() => availableColors(session), [session]);
@@ -54,60 +58,159 @@ export function App({ session }: { session: Session }) {
     if (document.documentElement.dataset['theme'] !== theme) document.documentElement.dataset['theme'] = theme;
     useEffect(() => {
         const text = writeFragment(state, compared, session.names);
-        if (text !== location.hash.replace(/^#/, '')) history.replaceState(null, '', text ? `#${text}` : location.pathname + location.search);
+        if (text !== location.hash.replace(/^#/, ''))
+            history.replaceState(null, '', text ? `#${text}` : location.pathname + location.search);
     }, [state]);
     useEffect(() => {
-        const f = () => setState((s) => ({ ...readFragment(location.hash, compared, n, session.names), theme: s.theme }));
+        const f = () =>
+            setState((s) => ({ ...readFragment(location.hash, compared, n, session.names), theme: s.theme }));
         addEventListener('hashchange', f);
         return () => removeEventListener('hashchange', f);
     }, [session]);
 
-    const answer = useMemo(() => timed('tree', () => session.tree(state.profile, state.filter, state.compare, state.order)),
-        [session, state.profile, state.filter, state.compare, state.order]);
+    const answer = useMemo(
+        () => timed('tree', () => session.tree(state.profile, state.filter, state.compare, state.order)),
+        [session, state.profile, state.filter, state.compare, state.order],
+    );
     const { tree } = answer;
     const table = useMemo(() => timed('table', () => tableOf(tree, session.frames.n)), [tree]);
-    const found = useMemo(() => timed('search', () => {
-        const match = view === 'labels' ? null : session.frames.match(state.search);
-        return { match, ...(match ? matchedTotal(tree, match) : { total: 0, nodes: 0 }) };
-    }), [tree, state.search, view === 'labels']);
+    const found = useMemo(
+        () =>
+            timed('search', () => {
+                const match = view === 'labels' ? null : session.frames.match(state.search);
+                return { match, ...(match ? matchedTotal(tree, match) : { total: 0, nodes: 0 }) };
+            }),
+        [tree, state.search, view === 'labels'],
+    );
     const zoom = useMemo(() => follow(tree, state.zoom), [tree, state.zoom]);
-    const color = state.color === 'diff' && !tree.baseTotal || !colors.includes(state.color) ? 'package' : state.color;
+    const color =
+        (state.color === 'diff' && !tree.baseTotal) || !colors.includes(state.color) ? 'package' : state.color;
 
     const framesTo = (node: number) => pathOf(tree, node).map((i) => tree.frame[i]);
     const select = (frame: number) => patch({ selected: frame });
     const time = (t: [number, number] | null) => patch({ filter: { ...state.filter, time: t } });
     const nextMatch = (step: number) => {
         if (!found.match) return;
-        const list = Array.from(table.frame).filter((f) => found.match![f]).sort((a, b) => table.total[b] - table.total[a]);
+        const list = Array.from(table.frame)
+            .filter((f) => found.match![f])
+            .sort((a, b) => table.total[b] - table.total[a]);
         if (list.length) select(list[(list.indexOf(state.selected) + step + list.length) % list.length]);
     };
     useKeys({ state, views, theme, colors, compared, patch, nextMatch, focusSearch: () => search.current?.select() });
 
-    const common = { frames: session.frames, palette, color, unit: profile.unit, match: found.match, selected: state.selected };
+    const common = {
+        frames: session.frames,
+        palette,
+        color,
+        unit: profile.unit,
+        match: found.match,
+        selected: state.selected,
+    };
     const timeProps = { session, profile: state.profile, filter: state.filter };
     return (
         <>
-            <Header session={session} state={state} theme={theme} views={views} view={view} answer={answer} patch={patch} search={search} found={found} />
+            <Header
+                session={session}
+                state={state}
+                theme={theme}
+                views={views}
+                view={view}
+                answer={answer}
+                patch={patch}
+                search={search}
+                found={found}
+            />
             <Toolbar session={session} state={state} view={view} colors={colors} color={color} patch={patch} />
-            {view === 'flame' && zoom > 0 && <Breadcrumbs tree={tree} frames={session.frames} node={zoom} onZoom={(i) => patch({ zoom: framesTo(i) })} />}
+            {view === 'flame' && zoom > 0 && (
+                <Breadcrumbs
+                    tree={tree}
+                    frames={session.frames}
+                    node={zoom}
+                    onZoom={(i) => patch({ zoom: framesTo(i) })}
+                />
+            )}
             <main>
                 <div class="view" data-view={view}>
-                    {tree.n < 2 && view !== 'heat' && view !== 'labels' ? <p class="empty big">{state.filter.time || state.filter.labels.length
-                        ? <>No sample passes the filters. <button class="link" onClick={() => patch({ filter: { labels: [], time: null } })}>Remove them</button></>
-                        : 'This profile has no samples.'}</p>
-                    : view === 'flame' ? <FlameCanvas {...common} tree={tree} baseTotal={answer.total} up={!state.icicle} zoom={zoom} label="Flame graph"
-                        onSelect={select} onZoom={(i) => patch({ zoom: framesTo(i) })} onOpen={(f) => patch({ selected: f, view: 'sandwich' })} />
-                    : view === 'table' ? <TableView {...common} table={table} color={palette.byFrame(session.frames, color === 'diff' ? 'package' : color)}
-                        whole={answer.total} sort={state.sort} onSort={(sort) => patch({ sort })} onSelect={select}
-                        onOpen={(f) => patch({ selected: f, view: 'sandwich' })} />
-                    : view === 'sandwich' ? <SandwichView {...common} tree={tree} table={table} rank={state.order === 'name' ? session.rank() : null} whole={answer.total} onSelect={select} />
-                    : view === 'chart' ? <ChartView {...timeProps} {...common} window={state.window} onWindow={(window) => patch({ window })} onTime={time} onSelect={select} />
-                    : view === 'heat' ? <HeatView {...timeProps} theme={theme} onTime={time} onView={() => patch({ view: 'flame' })} />
-                    : <LabelsView {...timeProps} search={state.search} onFilter={(labels) => patch({ filter: { ...state.filter, labels } })} />}
+                    {tree.n < 2 && view !== 'heat' && view !== 'labels' ? (
+                        <p class="empty big">
+                            {state.filter.time || state.filter.labels.length ? (
+                                <>
+                                    No sample passes the filters.{' '}
+                                    <button class="link" onClick={() => patch({ filter: { labels: [], time: null } })}>
+                                        Remove them
+                                    </button>
+                                </>
+                            ) : (
+                                'This profile has no samples.'
+                            )}
+                        </p>
+                    ) : view === 'flame' ? (
+                        <FlameCanvas
+                            {...common}
+                            tree={tree}
+                            baseTotal={answer.total}
+                            up={!state.icicle}
+                            zoom={zoom}
+                            label="Flame graph"
+                            onSelect={select}
+                            onZoom={(i) => patch({ zoom: framesTo(i) })}
+                            onOpen={(f) => patch({ selected: f, view: 'sandwich' })}
+                        />
+                    ) : view === 'table' ? (
+                        <TableView
+                            {...common}
+                            table={table}
+                            color={palette.byFrame(session.frames, color === 'diff' ? 'package' : color)}
+                            whole={answer.total}
+                            sort={state.sort}
+                            onSort={(sort) => patch({ sort })}
+                            onSelect={select}
+                            onOpen={(f) => patch({ selected: f, view: 'sandwich' })}
+                        />
+                    ) : view === 'sandwich' ? (
+                        <SandwichView
+                            {...common}
+                            tree={tree}
+                            table={table}
+                            rank={state.order === 'name' ? session.rank() : null}
+                            whole={answer.total}
+                            onSelect={select}
+                        />
+                    ) : view === 'chart' ? (
+                        <ChartView
+                            {...timeProps}
+                            {...common}
+                            window={state.window}
+                            onWindow={(window) => patch({ window })}
+                            onTime={time}
+                            onSelect={select}
+                        />
+                    ) : view === 'heat' ? (
+                        <HeatView {...timeProps} theme={theme} onTime={time} onView={() => patch({ view: 'flame' })} />
+                    ) : (
+                        <LabelsView
+                            {...timeProps}
+                            search={state.search}
+                            onFilter={(labels) => patch({ filter: { ...state.filter, labels } })}
+                        />
+                    )}
                 </div>
-                {state.selected > 0 && view !== 'labels' && view !== 'heat' && <Details session={session} profile={profile} filter={state.filter} tree={tree} table={table}
-                    whole={answer.total} selected={state.selected} view={view} onSelect={select} onSandwich={() => patch({ view: 'sandwich' })}
-                    onSearch={(text) => patch({ search: text })} onClose={() => patch({ selected: 0 })} />}
+                {state.selected > 0 && view !== 'labels' && view !== 'heat' && (
+                    <Details
+                        session={session}
+                        profile={profile}
+                        filter={state.filter}
+                        tree={tree}
+                        table={table}
+                        whole={answer.total}
+                        selected={state.selected}
+                        view={view}
+                        onSelect={select}
+                        onSandwich={() => patch({ view: 'sandwich' })}
+                        onSearch={(text) => patch({ search: text })}
+                        onClose={() => patch({ selected: 0 })}
+                    />
+                )}
             </main>
             {state.help && <Help onClose={() => patch({ help: false })} />}
         </>

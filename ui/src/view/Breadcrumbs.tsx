@@ -9,8 +9,15 @@ export function Breadcrumbs(p: { tree: Tree; frames: Frames; node: number; onZoo
     const path = [0, ...pathOf(p.tree, p.node)];
     const cut = path.length > SHOWN + 1 ? path.length - SHOWN : 0;
     const crumb = (i: number, last: boolean) => (
-        <li key={i}>{last ? <b title={p.frames.name[p.tree.frame[i]]}>{shortName(p.frames.name[p.tree.frame[i]])}</b>
-            : <button onClick={() => p.onZoom(i)} title={p.frames.name[p.tree.frame[i]]}>{shortName(p.frames.name[p.tree.frame[i]])}</button>}</li>
+        <li key={i}>
+            {last ? (
+                <b title={p.frames.name[p.tree.frame[i]]}>{shortName(p.frames.name[p.tree.frame[i]])}</b>
+            ) : (
+                <button onClick={() => p.onZoom(i)} title={p.frames.name[p.tree.frame[i]]}>
+                    {shortName(p.frames.name[p.tree.frame[i]])}
+                </button>
+            )}
+        </li>
     );
     return (
         <nav class="crumbs" aria-label="Zoomed into">

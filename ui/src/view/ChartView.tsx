@@ -25,57 +25,98 @@ export interface ChartProps {
     onSelect(frame: number): void;
 }
 
-const OPEN_AT_FIRST = 3, PART = 14; // lanes, and levels of each: the others are in view below
+const OPEN_AT_FIRST = 3,
+    PART = 14; // lanes, and levels of each: the others are in view below
 
 /** What a click on a lane's heading makes of it: some levels, all, none. */
-const nextRows = (p: Place): number => !p.rows ? PART : p.rows < p.levels ? Infinity : 0;
+const nextRows = (p: Place): number => (!p.rows ? PART : p.rows < p.levels ? Infinity : 0);
 
 export function ChartView(p: ChartProps) {
-    const box = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null), size = useSize(box);
-    const profile = p.session.profiles[p.profile], bound = p.session.main;
-    const chart: Chart = useMemo(() => timed('chart', () => chartOf(bound, profile, threadsOf(bound.set, profile), { ...p.filter, time: null })), [profile, p.filter.labels]);
+    const box = useRef<HTMLDivElement>(null),
+        canvas = useRef<HTMLCanvasElement>(null),
+        size = useSize(box);
+    const profile = p.session.profiles[p.profile],
+        bound = p.session.main;
+    const chart: Chart = useMemo(
+        () => timed('chart', () => chartOf(bound, profile, threadsOf(bound.set, profile), { ...p.filter, time: null })),
+        [profile, p.filter.labels],
+    );
     const [opened, setOpened] = useState<Map<string, number>>(new Map());
     const [hover, setHover] = useState<{ x: number; y: number } | null>(null);
     const [mark, setMark] = useState<[number, number] | null>(null); // pixels, while a window is being chosen
-    const drag = useRef<{ x: number; y: number; x0: number; x1: number; scroll: number; moved: boolean; marking: boolean } | null>(null);
+    const drag = useRef<{
+        x: number;
+        y: number;
+        x0: number;
+        x1: number;
+        scroll: number;
+        moved: boolean;
+        marking: boolean;
+    } | null>(null);
 
-    const most = (l: Lane, i: number) => opened.get(l.name) ?? (chart.lanes.length === 1 ? Infinity : i < OPEN_AT_FIRST ? PART : 0);
+    const most = (l: Lane, i: number) =>
+        opened.get(l.name) ?? (chart.lanes.length === 1 ? Infinity : i < OPEN_AT_FIRST ? PART : 0);
     const places = useMemo(() => placesOf(chart, most, (l) => layersOf(bound, l).length), [chart, opened]);
-    const all = places.reduce((h, q) => h + q.height, 0) + AXIS, height = Math.min(size.height, all);
-    const view: [number, number] = p.window ? [chart.from + p.window[0], chart.from + p.window[1]] : [chart.from, chart.to];
+    const all = places.reduce((h, q) => h + q.height, 0) + AXIS,
+        height = Math.min(size.height, all);
+    const view: [number, number] = p.window
+        ? [chart.from + p.window[0], chart.from + p.window[1]]
+        : [chart.from, chart.to];
     const show = (a: number, b: number) => {
-        const least = 1000, whole = chart.to - chart.from;
-        const span = Math.min(Math.max(b - a, least), whole), from = Math.min(Math.max(a, chart.from), chart.to - span);
+        const least = 1000,
+            whole = chart.to - chart.from;
+        const span = Math.min(Math.max(b - a, least), whole),
+            from = Math.min(Math.max(a, chart.from), chart.to - span);
         p.onWindow(span >= whole ? null : [Math.round(from - chart.from), Math.round(from - chart.from + span)]);
     };
-    const color = useMemo(() => p.palette.byFrame(p.session.frames, p.color === 'diff' ? 'package' : p.color), [p.palette, p.color]);
+    const color = useMemo(
+        () => p.palette.byFrame(p.session.frames, p.color === 'diff' ? 'package' : p.color),
+        [p.palette, p.color],
+    );
     const scene = (): ChartScene => {
-        const css = getComputedStyle(document.documentElement), v = (n: string) => css.getPropertyValue(n).trim();
+        const css = getComputedStyle(document.documentElement),
+            v = (n: string) => css.getPropertyValue(n).trim();
         const s: ChartScene = {
-            chart, places, frames: p.session.frames, palette: p.palette, color, match: p.match, selected: p.selected,
+            chart,
+            places,
+            frames: p.session.frames,
+            palette: p.palette,
+            color,
+            match: p.match,
+            selected: p.selected,
             ink: { text: v('--ink'), dim: v('--dim'), line: v('--line'), ground: v('--paper') },
-            x0: view[0], x1: view[1], scroll: box.current?.scrollTop ?? 0, width: size.width, height, hover: null,
+            x0: view[0],
+            x1: view[1],
+            scroll: box.current?.scrollTop ?? 0,
+            width: size.width,
+            height,
+            hover: null,
         };
         return s;
     };
     const draw = () => {
         if (!canvas.current || !size.width || !height) return;
-        const s = scene(), r = canvas.current.getBoundingClientRect();
+        const s = scene(),
+            r = canvas.current.getBoundingClientRect();
         const at = hover && chartAt(s, hover.x - r.left, hover.y - r.top);
         if (at && at.box >= 0) s.hover = { lane: at.place.lane, depth: at.depth, box: at.box };
         const g = context(canvas.current, size.width, height);
         timed('draw', () => paintChart(g, s));
     };
     useLayoutEffect(draw);
-    useEffect(() => { // Ctrl and wheel zoom, Shift or sideways moves; passive listeners could not stop the page
+    useEffect(() => {
+        // Ctrl and wheel zoom, Shift or sideways moves; passive listeners could not stop the page
         const e = box.current!;
         const wheel = (w: WheelEvent) => {
-            const r = e.getBoundingClientRect(), [a, b] = view, span = b - a;
+            const r = e.getBoundingClientRect(),
+                [a, b] = view,
+                span = b - a;
             if (w.ctrlKey || w.metaKey) {
-                const k = Math.exp(w.deltaY * 0.004), at = a + (w.clientX - r.left) / size.width * span;
+                const k = Math.exp(w.deltaY * 0.004),
+                    at = a + ((w.clientX - r.left) / size.width) * span;
                 show(at - (at - a) * k, at + (b - at) * k);
             } else if (w.shiftKey || Math.abs(w.deltaX) > Math.abs(w.deltaY)) {
-                const by = (w.deltaX || w.deltaY) / size.width * span;
+                const by = ((w.deltaX || w.deltaY) / size.width) * span;
                 show(a + by, b + by);
             } else return;
             w.preventDefault();
@@ -88,10 +129,18 @@ export function ChartView(p: ChartProps) {
         const r = canvas.current!.getBoundingClientRect();
         return chartAt(scene(), e.clientX - r.left, e.clientY - r.top);
     };
-    const timeAt = (px: number) => view[0] + px / size.width * (view[1] - view[0]);
+    const timeAt = (px: number) => view[0] + (px / size.width) * (view[1] - view[0]);
     const down = (e: PointerEvent) => {
         canvas.current!.setPointerCapture(e.pointerId);
-        drag.current = { x: e.clientX, y: e.clientY, x0: view[0], x1: view[1], scroll: box.current!.scrollTop, moved: false, marking: e.shiftKey };
+        drag.current = {
+            x: e.clientX,
+            y: e.clientY,
+            x0: view[0],
+            x1: view[1],
+            scroll: box.current!.scrollTop,
+            moved: false,
+            marking: e.shiftKey,
+        };
     };
     const move = (e: PointerEvent) => {
         const d = drag.current;
@@ -101,7 +150,7 @@ export function ChartView(p: ChartProps) {
         setHover(null);
         const left = canvas.current!.getBoundingClientRect().left;
         if (d.marking) return setMark([Math.min(d.x, e.clientX) - left, Math.max(d.x, e.clientX) - left]);
-        const by = (d.x - e.clientX) / size.width * (d.x1 - d.x0);
+        const by = ((d.x - e.clientX) / size.width) * (d.x1 - d.x0);
         show(d.x0 + by, d.x1 + by);
         box.current!.scrollTop = d.scroll + d.y - e.clientY;
     };
@@ -119,7 +168,8 @@ export function ChartView(p: ChartProps) {
         } else if (at.depth < 0) setOpened((m) => new Map(m).set(at.place.lane.name, nextRows(at.place)));
     };
     const key = (e: KeyboardEvent) => {
-        const [a, b] = view, span = b - a;
+        const [a, b] = view,
+            span = b - a;
         if (e.key === 'ArrowLeft') show(a - span / 5, b - span / 5);
         else if (e.key === 'ArrowRight') show(a + span / 5, b + span / 5);
         else if (e.key === '+' || e.key === '=') show(a + span / 4, b - span / 4);
@@ -128,19 +178,42 @@ export function ChartView(p: ChartProps) {
         e.preventDefault();
         e.stopPropagation();
     };
-    const at = hover && look({ clientX: hover.x, clientY: hover.y }), layer = at && at.box >= 0 ? at.place.lane.layers![at.depth] : null;
+    const at = hover && look({ clientX: hover.x, clientY: hover.y }),
+        layer = at && at.box >= 0 ? at.place.lane.layers![at.depth] : null;
     return (
-        <div class="flame chart" ref={box} tabIndex={0} role="application" aria-label="Flame chart" onScroll={draw} onKeyDown={key}>
+        <div
+            class="flame chart"
+            ref={box}
+            tabIndex={0}
+            role="application"
+            aria-label="Flame chart"
+            onScroll={draw}
+            onKeyDown={key}
+        >
             <div style={{ height: `${all}px` }}>
-                <canvas ref={canvas} onPointerDown={down} onPointerMove={move} onPointerUp={up} onPointerLeave={() => setHover(null)}
-                    onDblClick={() => p.onWindow(null)} />
+                <canvas
+                    ref={canvas}
+                    onPointerDown={down}
+                    onPointerMove={move}
+                    onPointerUp={up}
+                    onPointerLeave={() => setHover(null)}
+                    onDblClick={() => p.onWindow(null)}
+                />
                 {mark && <div class="mark" style={{ left: `${mark[0]}px`, width: `${mark[1] - mark[0]}px` }} />}
             </div>
-            {layer && hover && at && <Tip x={hover.x} y={hover.y}>
-                <b>{p.session.frames.name[layer.frame[at.box]]}</b>
-                <div class="dim">{[placeOf(p.session.frames, layer.frame[at.box]), p.session.frames.library[layer.frame[at.box]]].filter(Boolean).join(' · ')}</div>
-                <div>{duration(layer.w[at.box])} from {duration(layer.x[at.box] - chart.from)}</div>
-            </Tip>}
+            {layer && hover && at && (
+                <Tip x={hover.x} y={hover.y}>
+                    <b>{p.session.frames.name[layer.frame[at.box]]}</b>
+                    <div class="dim">
+                        {[placeOf(p.session.frames, layer.frame[at.box]), p.session.frames.library[layer.frame[at.box]]]
+                            .filter(Boolean)
+                            .join(' · ')}
+                    </div>
+                    <div>
+                        {duration(layer.w[at.box])} from {duration(layer.x[at.box] - chart.from)}
+                    </div>
+                </Tip>
+            )}
         </div>
     );
 }

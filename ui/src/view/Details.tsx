@@ -25,16 +25,32 @@ export interface DetailsProps {
     onClose(): void;
 }
 
-function Neighbours(p: { title: string; list: { frame: number; value: number }[]; of: number; unit: string; session: Session; onSelect(f: number): void }) {
+function Neighbours(p: {
+    title: string;
+    list: { frame: number; value: number }[];
+    of: number;
+    unit: string;
+    session: Session;
+    onSelect(f: number): void;
+}) {
     if (!p.list.length) return null;
     return (
         <section>
             <h3>{p.title}</h3>
-            <ul class="neighbours">{p.list.map(({ frame, value }) => (
-                <li key={frame}><button onClick={() => p.onSelect(frame)} title={p.session.frames.name[frame]}>
-                    <span class="bar" style={{ width: `${p.of ? Math.min(Math.abs(value / p.of), 1) * 100 : 0}%` }} />
-                    <span class="name">{p.session.frames.name[frame]}</span>
-                    <span class="value">{withUnit(value, p.unit)}</span></button></li>))}</ul>
+            <ul class="neighbours">
+                {p.list.map(({ frame, value }) => (
+                    <li key={frame}>
+                        <button onClick={() => p.onSelect(frame)} title={p.session.frames.name[frame]}>
+                            <span
+                                class="bar"
+                                style={{ width: `${p.of ? Math.min(Math.abs(value / p.of), 1) * 100 : 0}%` }}
+                            />
+                            <span class="name">{p.session.frames.name[frame]}</span>
+                            <span class="value">{withUnit(value, p.unit)}</span>
+                        </button>
+                    </li>
+                ))}
+            </ul>
         </section>
     );
 }
@@ -42,7 +58,9 @@ function Neighbours(p: { title: string; list: { frame: number; value: number }[]
 const nothing: Found = { callers: [], callees: [], lines: [], buildId: '' };
 
 export function Details(p: DetailsProps) {
-    const f = p.selected, { frames } = p.session, unit = p.profile.unit;
+    const f = p.selected,
+        { frames } = p.session,
+        unit = p.profile.unit;
     // The neighbours of a frame take a walk over the tree: after the picture has answered.
     const [d, setFound] = useState<Found>(nothing);
     useEffect(() => {
@@ -50,19 +68,39 @@ export function Details(p: DetailsProps) {
         const timer = setTimeout(() => setFound(detailsOf(p.session, p.profile, p.filter, p.tree, f)), 60);
         return () => clearTimeout(timer);
     }, [p.session, p.profile, p.filter, p.tree, f]);
-    const self = p.table.self[f] ?? 0, total = p.table.total[f] ?? 0, place = placeOf(frames, f);
-    const fact = (name: string, value: string) => value ? <><dt>{name}</dt><dd>{value}</dd></> : null;
-    const before = (now: number, was: number | undefined) => was === undefined ? null
-        : <span class="before">{was ? signedPercent(now - was, Math.abs(was)) : now ? 'new' : ''}</span>;
+    const self = p.table.self[f] ?? 0,
+        total = p.table.total[f] ?? 0,
+        place = placeOf(frames, f);
+    const fact = (name: string, value: string) =>
+        value ? (
+            <>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+            </>
+        ) : null;
+    const before = (now: number, was: number | undefined) =>
+        was === undefined ? null : (
+            <span class="before">{was ? signedPercent(now - was, Math.abs(was)) : now ? 'new' : ''}</span>
+        );
     return (
         <aside class="details" aria-label="Details of the selected function">
             <header>
                 <h2>{frames.name[f]}</h2>
-                <button class="icon" onClick={p.onClose} title="Close (Esc)" aria-label="Close">×</button>
+                <button class="icon" onClick={p.onClose} title="Close (Esc)" aria-label="Close">
+                    ×
+                </button>
             </header>
             <div class="figures">
-                <div><b>{withUnit(self, unit)}</b><span>self · {percent(self, p.whole)}</span>{before(self, p.table.baseSelf?.[f])}</div>
-                <div><b>{withUnit(total, unit)}</b><span>total · {percent(total, p.whole)}</span>{before(total, p.table.baseTotal?.[f])}</div>
+                <div>
+                    <b>{withUnit(self, unit)}</b>
+                    <span>self · {percent(self, p.whole)}</span>
+                    {before(self, p.table.baseSelf?.[f])}
+                </div>
+                <div>
+                    <b>{withUnit(total, unit)}</b>
+                    <span>total · {percent(total, p.whole)}</span>
+                    {before(total, p.table.baseTotal?.[f])}
+                </div>
             </div>
             <dl>
                 {fact('Source', place)}
@@ -76,15 +114,49 @@ export function Details(p: DetailsProps) {
                 {p.view !== 'sandwich' && <button onClick={p.onSandwich}>Callers and callees</button>}
                 <button onClick={() => p.onSearch(frames.name[f])}>Highlight</button>
             </p>
-            {d.lines.length > 0 && <section>
-                <h3>Lines</h3>
-                <table class="lines"><tbody>{d.lines.map((l) => (
-                    <tr key={l.line}><td>{frames.file[f] ? `${frames.file[f].replace(/^.*[\\/]/, '')}:${l.line}` : `line ${l.line}`}</td>
-                        <td class="number">{withUnit(l.self, unit)}</td><td class="number">{withUnit(l.total, unit)}</td></tr>))}</tbody>
-                <thead><tr><th /><th class="number">self</th><th class="number">total</th></tr></thead></table>
-            </section>}
-            <Neighbours title="Called by" list={d.callers} of={total} unit={unit} session={p.session} onSelect={p.onSelect} />
-            <Neighbours title="Calls" list={d.callees} of={total} unit={unit} session={p.session} onSelect={p.onSelect} />
+            {d.lines.length > 0 && (
+                <section>
+                    <h3>Lines</h3>
+                    <table class="lines">
+                        <tbody>
+                            {d.lines.map((l) => (
+                                <tr key={l.line}>
+                                    <td>
+                                        {frames.file[f]
+                                            ? `${frames.file[f].replace(/^.*[\\/]/, '')}:${l.line}`
+                                            : `line ${l.line}`}
+                                    </td>
+                                    <td class="number">{withUnit(l.self, unit)}</td>
+                                    <td class="number">{withUnit(l.total, unit)}</td>
+                                </tr>
+                            ))}
+                        </tbody>
+                        <thead>
+                            <tr>
+                                <th />
+                                <th class="number">self</th>
+                                <th class="number">total</th>
+                            </tr>
+                        </thead>
+                    </table>
+                </section>
+            )}
+            <Neighbours
+                title="Called by"
+                list={d.callers}
+                of={total}
+                unit={unit}
+                session={p.session}
+                onSelect={p.onSelect}
+            />
+            <Neighbours
+                title="Calls"
+                list={d.callees}
+                of={total}
+                unit={unit}
+                session={p.session}
+                onSelect={p.onSelect}
+            />
         </aside>
     );
 }

@@ -29,22 +29,43 @@ export interface FlameProps {
 const ANIMATION_MS = 140;
 
 export function FlameCanvas(p: FlameProps) {
-    const box = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null);
-    const size = useSize(box), still = useMedia('(prefers-reduced-motion: reduce)'), touch = useMedia('(hover: none)');
+    const box = useRef<HTMLDivElement>(null),
+        canvas = useRef<HTMLCanvasElement>(null);
+    const size = useSize(box),
+        still = useMedia('(prefers-reduced-motion: reduce)'),
+        touch = useMedia('(hover: none)');
     const [hover, setHover] = useState<{ node: number; x: number; y: number } | null>(null);
     const [node, setNode] = useState(-1);
     const view = useRef({ x0: 0, x1: 1, tree: null as Tree | null, timer: 0 });
     const color = useMemo(() => p.palette.byNode(p.tree, p.frames, p.color), [p.palette, p.tree, p.frames, p.color]);
-    const top = p.skipRoot ? 1 : 0, rowHeight = p.fixed ? ROW : rowFor(p.tree, top, size.height), all = contentHeight(p.tree, top, rowHeight), height = Math.min(size.height || 0, all);
+    const top = p.skipRoot ? 1 : 0,
+        rowHeight = p.fixed ? ROW : rowFor(p.tree, top, size.height),
+        all = contentHeight(p.tree, top, rowHeight),
+        height = Math.min(size.height || 0, all);
 
     const target = (): [number, number] => {
-        const x = p.tree.x[p.zoom], w = p.tree.w[p.zoom] || 1;
+        const x = p.tree.x[p.zoom],
+            w = p.tree.w[p.zoom] || 1;
         return [x, x + w];
     };
     const scene = (): Scene => ({
-        tree: p.tree, frames: p.frames, palette: p.palette, color, up: p.up, match: p.match, selected: p.selected, node,
-        zoom: p.zoom, x0: view.current.x0, x1: view.current.x1, scroll: box.current?.scrollTop ?? 0,
-        width: size.width, height, hover: hover?.node ?? -1, top, row: rowHeight,
+        tree: p.tree,
+        frames: p.frames,
+        palette: p.palette,
+        color,
+        up: p.up,
+        match: p.match,
+        selected: p.selected,
+        node,
+        zoom: p.zoom,
+        x0: view.current.x0,
+        x1: view.current.x1,
+        scroll: box.current?.scrollTop ?? 0,
+        width: size.width,
+        height,
+        hover: hover?.node ?? -1,
+        top,
+        row: rowHeight,
     });
     const latest = useRef(scene);
     latest.current = scene;
@@ -58,7 +79,8 @@ export function FlameCanvas(p: FlameProps) {
 
     // A new tree is shown at once; another zoom of the same tree is a short movement.
     useLayoutEffect(() => {
-        const v = view.current, [x0, x1] = target();
+        const v = view.current,
+            [x0, x1] = target();
         cancelAnimationFrame(v.timer);
         if (v.tree !== p.tree || still || (v.x0 === x0 && v.x1 === x1)) {
             v.tree = p.tree;
@@ -66,9 +88,12 @@ export function FlameCanvas(p: FlameProps) {
             v.x1 = x1;
             return;
         }
-        const from0 = v.x0, from1 = v.x1, start = performance.now();
+        const from0 = v.x0,
+            from1 = v.x1,
+            start = performance.now();
         const step = (now: number) => {
-            const k = Math.min(Math.max((now - start) / ANIMATION_MS, 0), 1), e = 1 - (1 - k) ** 3;
+            const k = Math.min(Math.max((now - start) / ANIMATION_MS, 0), 1),
+                e = 1 - (1 - k) ** 3;
             v.x0 = from0 + (x0 - from0) * e;
             v.x1 = from1 + (x1 - from1) * e;
             drawLatest.current();
@@ -86,7 +111,8 @@ export function FlameCanvas(p: FlameProps) {
         const r = canvas.current!.getBoundingClientRect();
         return nodeAt(scene(), e.clientX - r.left, e.clientY - r.top);
     };
-    const show = (i: number) => { // scrolls until the level is visible
+    const show = (i: number) => {
+        // scrolls until the level is visible
         const y = levelTop(scene(), p.tree.depth[i]);
         if (y < 0) box.current!.scrollTop += y - rowHeight;
         else if (y + rowHeight > height) box.current!.scrollTop += y + 2 * rowHeight - height;
@@ -98,7 +124,9 @@ export function FlameCanvas(p: FlameProps) {
         p.onSelect(p.tree.frame[i], i);
     };
     const key = (e: KeyboardEvent) => {
-        const t = p.tree, i = node < 0 ? p.zoom : node, toLeaf = p.up ? 'ArrowUp' : 'ArrowDown';
+        const t = p.tree,
+            i = node < 0 ? p.zoom : node,
+            toLeaf = p.up ? 'ArrowUp' : 'ArrowDown';
         const level = (d: number) => d >= t.levelOff[t.depth[i]] && d < t.levelOff[t.depth[i] + 1];
         if (e.key === toLeaf) {
             let best = -1; // the widest child
@@ -115,10 +143,21 @@ export function FlameCanvas(p: FlameProps) {
     };
 
     return (
-        <div class="flame" ref={box} style={p.fixed ? { height: `${all}px` } : undefined} tabIndex={0}
-            role="application" aria-label={p.label} data-row={rowHeight} onScroll={() => drawLatest.current()} onKeyDown={key}>
+        <div
+            class="flame"
+            ref={box}
+            style={p.fixed ? { height: `${all}px` } : undefined}
+            tabIndex={0}
+            role="application"
+            aria-label={p.label}
+            data-row={rowHeight}
+            onScroll={() => drawLatest.current()}
+            onKeyDown={key}
+        >
             <div style={{ height: `${all}px` }}>
-                <canvas ref={canvas} style={{ cursor: hover && hover.node >= 0 ? 'pointer' : 'default' }}
+                <canvas
+                    ref={canvas}
+                    style={{ cursor: hover && hover.node >= 0 ? 'pointer' : 'default' }}
                     onMouseMove={(e) => setHover({ node: at(e), x: e.clientX, y: e.clientY })}
                     onMouseLeave={() => setHover(null)}
                     onDblClick={(e) => at(e) >= 0 && p.onOpen?.(p.tree.frame[at(e)])}
@@ -127,10 +166,20 @@ export function FlameCanvas(p: FlameProps) {
                         if (i < 0) return;
                         setNode(i);
                         timed('zoom', () => (p.onSelect(p.tree.frame[i], i), p.onZoom(i)));
-                    }} />
+                    }}
+                />
             </div>
-            {hover && hover.node >= 0 && !touch && <NodeTip x={hover.x} y={hover.y} tree={p.tree} node={hover.node} frames={p.frames}
-                unit={p.unit} whole={p.baseTotal} />}
+            {hover && hover.node >= 0 && !touch && (
+                <NodeTip
+                    x={hover.x}
+                    y={hover.y}
+                    tree={p.tree}
+                    node={hover.node}
+                    frames={p.frames}
+                    unit={p.unit}
+                    whole={p.baseTotal}
+                />
+            )}
         </div>
     );
 }

@@ -7,7 +7,12 @@ import { valueText } from '../model/filter';
 import { Patch } from './App';
 
 export const TITLES: Record<View, string> = {
-    flame: 'Flame graph', table: 'Table', sandwich: 'Sandwich', chart: 'Flame chart', heat: 'Heat map', labels: 'Labels',
+    flame: 'Flame graph',
+    table: 'Table',
+    sandwich: 'Sandwich',
+    chart: 'Flame chart',
+    heat: 'Heat map',
+    labels: 'Labels',
 };
 
 export interface HeaderProps {
@@ -26,39 +31,98 @@ const typeName = (type: string, unit: string) => type || unit || 'samples';
 
 /** Who was profiled, when, for how long. */
 function facts(s: Session, profile: number): string[] {
-    const p = s.profiles[profile], r = s.main.set.resources[p.resource];
+    const p = s.profiles[profile],
+        r = s.main.set.resources[p.resource];
     const get = (key: string) => {
         const v = r?.attributes.find((a) => a.key === key)?.value;
         return v === undefined || v === null ? '' : valueText(v);
     };
-    const who = get('service.name') || get('process.executable.name') || get('process.executable.path').replace(/^.*\//, '');
-    return [who, utc(p.startUnixNs), p.durationNs ? `over ${duration(p.durationNs)}` : '', p.time.length > p.n ? `${count(p.time.length)} observations` : `${count(p.n)} samples`].filter(Boolean);
+    const who =
+        get('service.name') || get('process.executable.name') || get('process.executable.path').replace(/^.*\//, '');
+    return [
+        who,
+        utc(p.startUnixNs),
+        p.durationNs ? `over ${duration(p.durationNs)}` : '',
+        p.time.length > p.n ? `${count(p.time.length)} observations` : `${count(p.n)} samples`,
+    ].filter(Boolean);
 }
 
 export function Header(h: HeaderProps) {
     const tabs = useRef<HTMLElement>(null);
-    useEffect(() => tabs.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [h.view]);
-    const { session: s, state, answer } = h, p = s.profiles[state.profile], filtered = state.filter.labels.length > 0 || state.filter.time;
+    useEffect(
+        () =>
+            tabs.current
+                ?.querySelector('[aria-selected=true]')
+                ?.scrollIntoView({ block: 'nearest', inline: 'nearest' }),
+        [h.view],
+    );
+    const { session: s, state, answer } = h,
+        p = s.profiles[state.profile],
+        filtered = state.filter.labels.length > 0 || state.filter.time;
     return (
         <header class="head">
             <div class="title">
-                <h1>{s.main.set.name}{s.base && <span class="dim"> against {s.base.set.name}</span>}</h1>
-                <p>{facts(s, state.profile).map((f) => <span key={f}>{f}</span>)}</p>
+                <h1>
+                    {s.main.set.name}
+                    {s.base && <span class="dim"> against {s.base.set.name}</span>}
+                </h1>
+                <p>
+                    {facts(s, state.profile).map((f) => (
+                        <span key={f}>{f}</span>
+                    ))}
+                </p>
             </div>
             <div class="total" data-total={p.total.toString()} title={`${p.total} ${p.unit}`}>
                 <b>{withUnit(filtered ? answer.total : Number(p.total), p.unit)}</b>
-                <span>{typeName(p.type, p.unit)}{filtered ? `, ${percent(answer.total, Number(p.total))} of all` : ''}</span>
+                <span>
+                    {typeName(p.type, p.unit)}
+                    {filtered ? `, ${percent(answer.total, Number(p.total))} of all` : ''}
+                </span>
             </div>
-            <nav class="tabs" role="tablist" ref={tabs}>{h.views.map((v, i) => (
-                <button key={v} role="tab" aria-selected={v === h.view} data-tab={v} title={`${TITLES[v]} (${i + 1})`} onClick={() => h.patch({ view: v })}>{TITLES[v]}</button>))}</nav>
+            <nav class="tabs" role="tablist" ref={tabs}>
+                {h.views.map((v, i) => (
+                    <button
+                        key={v}
+                        role="tab"
+                        aria-selected={v === h.view}
+                        data-tab={v}
+                        title={`${TITLES[v]} (${i + 1})`}
+                        onClick={() => h.patch({ view: v })}
+                    >
+                        {TITLES[v]}
+                    </button>
+                ))}
+            </nav>
             <div class="search">
-                <input ref={h.search} type="search" placeholder={h.view === 'labels' ? 'Search labels' : 'Search functions'} aria-label="Search" value={state.search} spellcheck={false}
-                    onInput={(e) => h.patch({ search: e.currentTarget.value })} />
+                <input
+                    ref={h.search}
+                    type="search"
+                    placeholder={h.view === 'labels' ? 'Search labels' : 'Search functions'}
+                    aria-label="Search"
+                    value={state.search}
+                    spellcheck={false}
+                    onInput={(e) => h.patch({ search: e.currentTarget.value })}
+                />
                 {h.found.match ? <output>{percent(h.found.total, answer.total)}</output> : <kbd>/</kbd>}
             </div>
-            <button class="icon" title="Dark or light (t)" aria-label="Dark or light" data-do="theme"
-                onClick={() => h.patch({ theme: h.theme === 'dark' ? 'light' : 'dark' })}>{h.theme === 'dark' ? '☀' : '☾'}</button>
-            <button class="icon" title="Keys and help (?)" aria-label="Help" data-do="help" onClick={() => h.patch({ help: true })}>?</button>
+            <button
+                class="icon"
+                title="Dark or light (t)"
+                aria-label="Dark or light"
+                data-do="theme"
+                onClick={() => h.patch({ theme: h.theme === 'dark' ? 'light' : 'dark' })}
+            >
+                {h.theme === 'dark' ? '☀' : '☾'}
+            </button>
+            <button
+                class="icon"
+                title="Keys and help (?)"
+                aria-label="Help"
+                data-do="help"
+                onClick={() => h.patch({ help: true })}
+            >
+                ?
+            </button>
         </header>
     );
 }

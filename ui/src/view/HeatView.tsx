@@ -18,29 +18,44 @@ export interface HeatProps {
     onView(): void;
 }
 
-const LEFT = 52, AXIS = 26, GROUND = 1;
+const LEFT = 52,
+    AXIS = 26,
+    GROUND = 1;
 
 function colors(dark: boolean): string[] {
     return Array.from({ length: 64 }, (_, i) => {
         const k = Math.sqrt((i + 1) / 64);
-        return dark ? oklch(0.28 + 0.54 * k, 0.03 + 0.13 * k, 30 + 45 * k) : oklch(0.95 - 0.5 * k, 0.03 + 0.14 * k, 75 - 45 * k);
+        return dark
+            ? oklch(0.28 + 0.54 * k, 0.03 + 0.13 * k, 30 + 45 * k)
+            : oklch(0.95 - 0.5 * k, 0.03 + 0.14 * k, 75 - 45 * k);
     });
 }
 
 export function HeatView(p: HeatProps) {
-    const box = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null), size = useSize(box);
-    const { set } = p.session.main, profile = p.session.profiles[p.profile];
+    const box = useRef<HTMLDivElement>(null),
+        canvas = useRef<HTMLCanvasElement>(null),
+        size = useSize(box);
+    const { set } = p.session.main,
+        profile = p.session.profiles[p.profile];
     const heat = useMemo(() => timed('heat', () => heatOf(set, profile, p.filter)), [profile, p.filter.labels]);
     const [hover, setHover] = useState<{ x: number; y: number; cell: number } | null>(null);
     const [drag, setDrag] = useState<[number, number] | null>(null); // cells
-    const cw = Math.min(Math.max((size.width - LEFT) / heat.columns, 1.5), 40), ch = Math.max(Math.min((size.height - AXIS - 8) / ROWS, 14), 5);
-    const cellNs = heat.column / ROWS, width = LEFT + cw * heat.columns, height = ROWS * ch + AXIS;
-    const chosen = drag ? [Math.min(...drag), Math.max(...drag) + 1]
-        : p.filter.time ? [(p.filter.time[0] - heat.from) / cellNs, (p.filter.time[1] - heat.from) / cellNs] : null;
+    const cw = Math.min(Math.max((size.width - LEFT) / heat.columns, 1.5), 40),
+        ch = Math.max(Math.min((size.height - AXIS - 8) / ROWS, 14), 5);
+    const cellNs = heat.column / ROWS,
+        width = LEFT + cw * heat.columns,
+        height = ROWS * ch + AXIS;
+    const chosen = drag
+        ? [Math.min(...drag), Math.max(...drag) + 1]
+        : p.filter.time
+          ? [(p.filter.time[0] - heat.from) / cellNs, (p.filter.time[1] - heat.from) / cellNs]
+          : null;
 
     const draw = () => {
         if (!canvas.current || !size.width) return;
-        const g = context(canvas.current, width, height), ramp = colors(p.theme === 'dark'), css = getComputedStyle(document.documentElement);
+        const g = context(canvas.current, width, height),
+            ramp = colors(p.theme === 'dark'),
+            css = getComputedStyle(document.documentElement);
         const v = (n: string) => css.getPropertyValue(n).trim();
         g.clearRect(0, 0, width, height);
         g.font = '11px system-ui, sans-serif';
@@ -48,9 +63,10 @@ export function HeatView(p: HeatProps) {
         const gap = cw > 5 ? GROUND : 0;
         for (let c = 0; c < heat.columns; c++)
             for (let r = 0; r < ROWS; r++) {
-                const value = heat.cell[c * ROWS + r], y = (ROWS - 1 - r) * ch;
-                g.fillStyle = value ? ramp[Math.min(Math.floor(value / heat.most * 63.99), 63)] : v('--faint');
-                const inside = !chosen || c * ROWS + r >= chosen[0] - 1e-6 && c * ROWS + r < chosen[1] - 1e-6;
+                const value = heat.cell[c * ROWS + r],
+                    y = (ROWS - 1 - r) * ch;
+                g.fillStyle = value ? ramp[Math.min(Math.floor((value / heat.most) * 63.99), 63)] : v('--faint');
+                const inside = !chosen || (c * ROWS + r >= chosen[0] - 1e-6 && c * ROWS + r < chosen[1] - 1e-6);
                 g.globalAlpha = inside ? 1 : 0.3;
                 g.fillRect(LEFT + c * cw, y, cw - gap, ch - gap);
             }
@@ -58,23 +74,40 @@ export function HeatView(p: HeatProps) {
         g.fillStyle = v('--dim');
         for (let r = 0; r < ROWS; r += 10) g.fillText(r ? duration(r * cellNs) : '0', 2, (ROWS - r) * ch - ch / 2);
         for (const t of ticks(0, heat.columns * heat.column, heat.columns * cw)) {
-            const x = LEFT + t.at / heat.column * cw;
+            const x = LEFT + (t.at / heat.column) * cw;
             if (x < width - 30 || t.at === 0) g.fillText(t.text, x, ROWS * ch + AXIS / 2);
         }
     };
     useLayoutEffect(draw);
     const cellAt = (e: PointerEvent): number => {
         const r = canvas.current!.getBoundingClientRect();
-        const c = Math.floor((e.clientX - r.left - LEFT) / cw), row = ROWS - 1 - Math.floor((e.clientY - r.top) / ch);
+        const c = Math.floor((e.clientX - r.left - LEFT) / cw),
+            row = ROWS - 1 - Math.floor((e.clientY - r.top) / ch);
         return c < 0 || c >= heat.columns || row < 0 || row >= ROWS ? -1 : c * ROWS + row;
     };
     return (
         <div class="heat">
-            <p class="dim">A column is {duration(heat.column)}, a row {duration(cellNs)}; the stronger its colour, the more was measured in it. Drag from one
-                cell to another to look at the time between them{p.filter.time ? '' : '.'}{p.filter.time && <> · <button class="link" onClick={() => p.onTime(null)}>all of the time</button> · <button
-                    class="link" onClick={p.onView}>flame graph of the choice</button></>}</p>
+            <p class="dim">
+                A column is {duration(heat.column)}, a row {duration(cellNs)}; the stronger its colour, the more was
+                measured in it. Drag from one cell to another to look at the time between them{p.filter.time ? '' : '.'}
+                {p.filter.time && (
+                    <>
+                        {' '}
+                        ·{' '}
+                        <button class="link" onClick={() => p.onTime(null)}>
+                            all of the time
+                        </button>{' '}
+                        ·{' '}
+                        <button class="link" onClick={p.onView}>
+                            flame graph of the choice
+                        </button>
+                    </>
+                )}
+            </p>
             <div class="scroll" ref={box}>
-                <canvas ref={canvas} aria-label="Heat map"
+                <canvas
+                    ref={canvas}
+                    aria-label="Heat map"
                     onPointerDown={(e) => {
                         const c = cellAt(e);
                         if (c < 0) return;
@@ -87,17 +120,29 @@ export function HeatView(p: HeatProps) {
                         if (drag && cell >= 0) setDrag([drag[0], cell]);
                     }}
                     onPointerUp={() => {
-                        if (drag) p.onTime([heat.from + Math.min(...drag) * cellNs, heat.from + (Math.max(...drag) + 1) * cellNs]);
+                        if (drag)
+                            p.onTime([
+                                heat.from + Math.min(...drag) * cellNs,
+                                heat.from + (Math.max(...drag) + 1) * cellNs,
+                            ]);
                         setDrag(null);
                     }}
-                    onPointerLeave={() => setHover(null)} />
+                    onPointerLeave={() => setHover(null)}
+                />
             </div>
-            {hover && <Tip x={hover.x} y={hover.y}>
-                <b>{withUnit(heat.cell[hover.cell], profile.unit)}</b>
-                <div class="dim">{duration(hover.cell * cellNs)} after the first sample</div>
-                <div class="dim">{utc(set.timeBase + BigInt(Math.round(heat.from + hover.cell * cellNs)))}</div>
-                {drag && <div>{count(Math.abs(drag[1] - drag[0]) + 1)} cells, {duration((Math.abs(drag[1] - drag[0]) + 1) * cellNs)}</div>}
-            </Tip>}
+            {hover && (
+                <Tip x={hover.x} y={hover.y}>
+                    <b>{withUnit(heat.cell[hover.cell], profile.unit)}</b>
+                    <div class="dim">{duration(hover.cell * cellNs)} after the first sample</div>
+                    <div class="dim">{utc(set.timeBase + BigInt(Math.round(heat.from + hover.cell * cellNs)))}</div>
+                    {drag && (
+                        <div>
+                            {count(Math.abs(drag[1] - drag[0]) + 1)} cells,{' '}
+                            {duration((Math.abs(drag[1] - drag[0]) + 1) * cellNs)}
+                        </div>
+                    )}
+                </Tip>
+            )}
         </div>
     );
 }

@@ -19,11 +19,33 @@ export function Help(p: { onClose(): void }) {
     return (
         <div class="overlay" onClick={p.onClose}>
             <div class="help" role="dialog" aria-label="Help" onClick={(e) => e.stopPropagation()}>
-                <header><h2>Keys</h2><button class="icon" aria-label="Close" onClick={p.onClose}>×</button></header>
-                <table><tbody>{KEYS.map(([k, what]) => <tr key={k}><td>{k.split('  ').map((x) => <kbd key={x}>{x}</kbd>)}</td><td>{what}</td></tr>)}</tbody></table>
-                <p>Click a box to zoom, click one below it to zoom out. The address keeps what you see: send it along with the file. Drop another
-                    report or <code>.otlp</code> file here to open it or to compare with it.</p>
-                <p class="dim">This file holds the whole profile: <code>kiln convert report.html profile.otlp</code>.</p>
+                <header>
+                    <h2>Keys</h2>
+                    <button class="icon" aria-label="Close" onClick={p.onClose}>
+                        ×
+                    </button>
+                </header>
+                <table>
+                    <tbody>
+                        {KEYS.map(([k, what]) => (
+                            <tr key={k}>
+                                <td>
+                                    {k.split('  ').map((x) => (
+                                        <kbd key={x}>{x}</kbd>
+                                    ))}
+                                </td>
+                                <td>{what}</td>
+                            </tr>
+                        ))}
+                    </tbody>
+                </table>
+                <p>
+                    Click a box to zoom, click one below it to zoom out. The address keeps what you see: send it along
+                    with the file. Drop another report or <code>.otlp</code> file here to open it or to compare with it.
+                </p>
+                <p class="dim">
+                    This file holds the whole profile: <code>kiln convert report.html profile.otlp</code>.
+                </p>
             </div>
         </div>
     );

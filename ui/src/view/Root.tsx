@@ -6,11 +6,15 @@ import { Loaded, Source, embedded, fromFile } from '../source';
 import { App } from './App';
 import { timed } from './hooks';
 
-const message = (e: unknown) => e instanceof Error ? e.message : String(e);
+const message = (e: unknown) => (e instanceof Error ? e.message : String(e));
 
 export function Root() {
-    const [session, setSession] = useState<Session | null>(null), [error, setError] = useState('');
-    const [offer, setOffer] = useState<Loaded | null>(null), [over, setOver] = useState(false), [loads, setLoads] = useState(0), [looked, setLooked] = useState(false);
+    const [session, setSession] = useState<Session | null>(null),
+        [error, setError] = useState('');
+    const [offer, setOffer] = useState<Loaded | null>(null),
+        [over, setOver] = useState(false),
+        [loads, setLoads] = useState(0),
+        [looked, setLooked] = useState(false);
 
     const use = (profile: Dataset, base: Dataset | null) => {
         setError('');
@@ -21,7 +25,8 @@ export function Root() {
     };
     const open = async (s: Source, first: boolean) => {
         try {
-            const start = performance.now(), found = await s.load();
+            const start = performance.now(),
+                found = await s.load();
             performance.measure('kiln:load', { start, end: performance.now() });
             if (found && !first && session && !found.base) setOffer(found);
             else if (found) use(found.profile, found.base);
@@ -54,19 +59,50 @@ export function Root() {
     const fresh = () => history.replaceState(null, '', location.pathname + location.search); // the old address means the old file
     return (
         <>
-            {session?.profiles.length === 0 ? <p class="empty big" data-empty>{session.main.set.name} holds no profile.</p>
-                : session ? <App key={loads} session={session} /> : !error && looked && <p class="empty big">Drop a report or an .otlp file here.</p>}
-            {error && <div class="notice" role="alert"><b>This cannot be shown:</b> {error}. <button class="link" onClick={() => setError('')}>Close</button></div>}
-            {offer && session && <div class="overlay"><div class="help" role="dialog" aria-label="Open or compare">
-                <h2>{offer.profile.name}</h2>
-                <p class="actions">
-                    <button data-do="compare-with" onClick={() => (fresh(), use(session.main.set, offer.profile))}>Compare with {session.main.set.name}</button>
-                    <button data-do="open" onClick={() => (fresh(), use(offer.profile, null))}>Open it instead</button>
-                    <button onClick={() => setOffer(null)}>Cancel</button>
+            {session?.profiles.length === 0 ? (
+                <p class="empty big" data-empty>
+                    {session.main.set.name} holds no profile.
                 </p>
-                <p class="dim">The file stays on this machine: this page can ask nobody for anything.</p>
-            </div></div>}
-            {over && <div class="overlay drop"><b>Drop to open</b></div>}
+            ) : session ? (
+                <App key={loads} session={session} />
+            ) : (
+                !error && (
+                    <p class="empty big">{looked ? 'Drop a report or an .otlp file here.' : 'Reading the profile …'}</p>
+                )
+            )}
+            {error && (
+                <div class="notice" role="alert">
+                    <b>This cannot be shown:</b> {error}.{' '}
+                    <button class="link" onClick={() => setError('')}>
+                        Close
+                    </button>
+                </div>
+            )}
+            {offer && session && (
+                <div class="overlay">
+                    <div class="help" role="dialog" aria-label="Open or compare">
+                        <h2>{offer.profile.name}</h2>
+                        <p class="actions">
+                            <button
+                                data-do="compare-with"
+                                onClick={() => (fresh(), use(session.main.set, offer.profile))}
+                            >
+                                Compare with {session.main.set.name}
+                            </button>
+                            <button data-do="open" onClick={() => (fresh(), use(offer.profile, null))}>
+                                Open it instead
+                            </button>
+                            <button onClick={() => setOffer(null)}>Cancel</button>
+                        </p>
+                        <p class="dim">The file stays on this machine: this page can ask nobody for anything.</p>
+                    </div>
+                </div>
+            )}
+            {over && (
+                <div class="overlay drop">
+                    <b>Drop to open</b>
+                </div>
+            )}
         </>
     );
 }

@@ -27,14 +27,30 @@ const LIST = 12;
 
 /** Nothing chosen yet: the functions one would choose. */
 function Choose(p: SandwichProps) {
-    const top = Array.from(p.table.frame).filter((f) => !p.match || p.match[f]).sort((a, b) => p.table.self[b] - p.table.self[a]).slice(0, LIST);
+    const top = Array.from(p.table.frame)
+        .filter((f) => !p.match || p.match[f])
+        .sort((a, b) => p.table.self[b] - p.table.self[a])
+        .slice(0, LIST);
     return (
         <div class="choose">
             <h2>Callers and callees of one function</h2>
             <p class="dim">Choose one here, or select a box in the flame graph or a row in the table first.</p>
-            <ol>{top.map((f) => <li key={f}><button onClick={() => p.onSelect(f)}>
-                <span class="bar" style={{ width: `${p.whole ? Math.min(Math.abs(p.table.self[f] / p.whole), 1) * 100 : 0}%` }} />
-                <span class="name">{p.frames.name[f]}</span><span class="value">{withUnit(p.table.self[f], p.unit)} self</span></button></li>)}</ol>
+            <ol>
+                {top.map((f) => (
+                    <li key={f}>
+                        <button onClick={() => p.onSelect(f)}>
+                            <span
+                                class="bar"
+                                style={{
+                                    width: `${p.whole ? Math.min(Math.abs(p.table.self[f] / p.whole), 1) * 100 : 0}%`,
+                                }}
+                            />
+                            <span class="name">{p.frames.name[f]}</span>
+                            <span class="value">{withUnit(p.table.self[f], p.unit)} self</span>
+                        </button>
+                    </li>
+                ))}
+            </ol>
         </div>
     );
 }
@@ -43,24 +59,61 @@ function Half(p: SandwichProps & { side: Tree; up: boolean; label: string }) {
     const [zoom, setZoom] = useState<{ tree: Tree; node: number } | null>(null);
     const node = zoom?.tree === p.side ? zoom.node : 0;
     return (
-        <FlameCanvas tree={p.side} frames={p.frames} palette={p.palette} color={p.color} unit={p.unit} baseTotal={p.whole} up={p.up} match={p.match}
-            selected={0} zoom={node} label={p.label} fixed skipRoot
-            onSelect={() => {}} onZoom={(n) => setZoom({ tree: p.side, node: n })} onOpen={p.onSelect} />
+        <FlameCanvas
+            tree={p.side}
+            frames={p.frames}
+            palette={p.palette}
+            color={p.color}
+            unit={p.unit}
+            baseTotal={p.whole}
+            up={p.up}
+            match={p.match}
+            selected={0}
+            zoom={node}
+            label={p.label}
+            fixed
+            skipRoot
+            onSelect={() => {}}
+            onZoom={(n) => setZoom({ tree: p.side, node: n })}
+            onOpen={p.onSelect}
+        />
     );
 }
 
 export function SandwichView(p: SandwichProps) {
-    const s = useMemo(() => p.selected ? timed('sandwich', () => sandwichOf(p.tree, p.selected, p.frames.n, p.rank)) : null, [p.tree, p.selected, p.rank]);
+    const s = useMemo(
+        () => (p.selected ? timed('sandwich', () => sandwichOf(p.tree, p.selected, p.frames.n, p.rank)) : null),
+        [p.tree, p.selected, p.rank],
+    );
     if (!s || s.callees.n < 2) return <Choose {...p} />;
     const f = p.selected;
     return (
         <div class="sandwich">
-            <h2><span>Callers</span></h2>
-            {s.callers.levelOff.length > 3 ? <Half {...p} side={s.callers} up label="Callers" /> : <p class="empty">Nothing calls it: it is where stacks begin.</p>}
-            <h2 class="middle"><b>{p.frames.name[f]}</b> <span>{withUnit(p.table.total[f], p.unit)} total, {percent(p.table.total[f], p.whole)}</span>
-                <span>{withUnit(p.table.self[f], p.unit)} self</span></h2>
-            {s.callees.levelOff.length > 3 ? <Half {...p} side={s.callees} up={false} label="Callees" /> : <p class="empty">It calls nothing: all of it is its own.</p>}
-            {s.callees.levelOff.length > 3 && <h2><span>Callees</span></h2>}
+            <h2>
+                <span>Callers</span>
+            </h2>
+            {s.callers.levelOff.length > 3 ? (
+                <Half {...p} side={s.callers} up label="Callers" />
+            ) : (
+                <p class="empty">Nothing calls it: it is where stacks begin.</p>
+            )}
+            <h2 class="middle">
+                <b>{p.frames.name[f]}</b>{' '}
+                <span>
+                    {withUnit(p.table.total[f], p.unit)} total, {percent(p.table.total[f], p.whole)}
+                </span>
+                <span>{withUnit(p.table.self[f], p.unit)} self</span>
+            </h2>
+            {s.callees.levelOff.length > 3 ? (
+                <Half {...p} side={s.callees} up={false} label="Callees" />
+            ) : (
+                <p class="empty">It calls nothing: all of it is its own.</p>
+            )}
+            {s.callees.levelOff.length > 3 && (
+                <h2>
+                    <span>Callees</span>
+                </h2>
+            )}
         </div>
     );
 }

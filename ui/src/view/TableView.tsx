@@ -22,8 +22,19 @@ function columns(t: Table, frames: Frames): Column[] {
     ];
     if (t.baseTotal) {
         out.push(
-            { id: 'change', title: 'Change, self', hint: 'against the other profile', value: (f) => t.self[f] - t.baseSelf![f] },
-            { id: 'changeTotal', title: 'Change, total', hint: 'against the other profile', value: (f) => t.total[f] - t.baseTotal![f] });
+            {
+                id: 'change',
+                title: 'Change, self',
+                hint: 'against the other profile',
+                value: (f) => t.self[f] - t.baseSelf![f],
+            },
+            {
+                id: 'changeTotal',
+                title: 'Change, total',
+                hint: 'against the other profile',
+                value: (f) => t.total[f] - t.baseTotal![f],
+            },
+        );
     }
     out.push({ id: 'name', title: 'Function', hint: '', value: (f) => frames.name[f] });
     return out;
@@ -44,32 +55,40 @@ export interface TableProps {
 }
 
 export function TableView(p: TableProps) {
-    const cols = columns(p.table, p.frames), box = useRef<HTMLDivElement>(null), size = useSize(box);
+    const cols = columns(p.table, p.frames),
+        box = useRef<HTMLDivElement>(null),
+        size = useSize(box);
     const [top, setTop] = useState(0);
-    const up = p.sort.startsWith('-'), by = cols.find((c) => c.id === p.sort.replace(/^-/, '')) ?? cols[0];
+    const up = p.sort.startsWith('-'),
+        by = cols.find((c) => c.id === p.sort.replace(/^-/, '')) ?? cols[0];
     const rows = useMemo(() => {
         const list = Array.from(p.table.frame).filter((f) => !p.match || p.match[f]);
-        const size = (v: number | string) => by.id.startsWith('change') ? Math.abs(v as number) : v as number;
+        const size = (v: number | string) => (by.id.startsWith('change') ? Math.abs(v as number) : (v as number));
         list.sort((a, b) => {
-            const x = by.value(a), y = by.value(b);
+            const x = by.value(a),
+                y = by.value(b);
             const d = typeof x === 'string' ? x.localeCompare(y as string) : size(y) - size(x);
             return (up ? -d : d) || a - b;
         });
         return list;
     }, [p.table, p.match, p.sort]);
     const at = p.selected ? rows.indexOf(p.selected) : -1;
-    useLayoutEffect(() => { // what was selected elsewhere is in view here
+    useLayoutEffect(() => {
+        // what was selected elsewhere is in view here
         const e = box.current!;
-        if (at >= 0 && (at * LINE < e.scrollTop || (at + 2) * LINE > e.scrollTop + e.clientHeight)) e.scrollTop = Math.max((at - 3) * LINE, 0);
+        if (at >= 0 && (at * LINE < e.scrollTop || (at + 2) * LINE > e.scrollTop + e.clientHeight))
+            e.scrollTop = Math.max((at - 3) * LINE, 0);
     }, [p.selected, p.sort]);
     useEffect(() => void (at < 0 && (box.current!.scrollTop = 0)), [p.match, p.sort]);
     const most = useMemo(() => {
         const out: Record<string, number> = {};
-        for (const c of cols) if (c.id !== 'name') out[c.id] = rows.reduce((m, f) => Math.max(m, Math.abs(c.value(f) as number)), 0);
+        for (const c of cols)
+            if (c.id !== 'name') out[c.id] = rows.reduce((m, f) => Math.max(m, Math.abs(c.value(f) as number)), 0);
         return out;
     }, [rows, p.table]);
 
-    const from = Math.max(Math.floor(top / LINE) - 4, 0), to = Math.min(rows.length, from + Math.ceil((size.height || 600) / LINE) + 10);
+    const from = Math.max(Math.floor(top / LINE) - 4, 0),
+        to = Math.min(rows.length, from + Math.ceil((size.height || 600) / LINE) + 10);
     const move = (e: KeyboardEvent) => {
         const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15, Home: -1e9, End: 1e9 }[e.key];
         if (e.key === 'Enter' && p.selected) return p.onOpen(p.selected);
@@ -79,35 +98,76 @@ export function TableView(p: TableProps) {
         e.stopPropagation();
     };
     const number = (c: Column, f: number) => {
-        const v = c.value(f) as number, change = c.id.startsWith('change');
-        const share = change && !(p.table.baseTotal![f]) ? 'new' : change ? signedPercent(v, Math.abs((c.id === 'change' ? p.table.baseSelf! : p.table.baseTotal!)[f])) : percent(v, p.whole);
+        const v = c.value(f) as number,
+            change = c.id.startsWith('change');
+        const share =
+            change && !p.table.baseTotal![f]
+                ? 'new'
+                : change
+                  ? signedPercent(v, Math.abs((c.id === 'change' ? p.table.baseSelf! : p.table.baseTotal!)[f]))
+                  : percent(v, p.whole);
         return (
             <td class="number" title={String(v)}>
-                <span class="bar" style={{ width: `${most[c.id] ? Math.abs(v) / most[c.id] * 100 : 0}%` }}
-                    data-sign={change ? v > 0 ? 'up' : v < 0 ? 'down' : '' : ''} />
-                <span class={v ? 'value' : 'value dim'}>{change && v > 0 ? '+' : ''}{withUnit(v, p.unit)}</span>
-                <span class="share">{change && c.id === 'change' && !p.table.baseSelf![f] ? p.table.self[f] ? 'new' : '' : v ? share : ''}</span>
+                <span
+                    class="bar"
+                    style={{ width: `${most[c.id] ? (Math.abs(v) / most[c.id]) * 100 : 0}%` }}
+                    data-sign={change ? (v > 0 ? 'up' : v < 0 ? 'down' : '') : ''}
+                />
+                <span class={v ? 'value' : 'value dim'}>
+                    {change && v > 0 ? '+' : ''}
+                    {withUnit(v, p.unit)}
+                </span>
+                <span class="share">
+                    {change && c.id === 'change' && !p.table.baseSelf![f]
+                        ? p.table.self[f]
+                            ? 'new'
+                            : ''
+                        : v
+                          ? share
+                          : ''}
+                </span>
             </td>
         );
     };
     return (
         <div class="table" ref={box} tabIndex={0} onScroll={(e) => setTop(e.currentTarget.scrollTop)} onKeyDown={move}>
             <table class={p.table.baseTotal ? 'compared' : ''}>
-                <thead><tr>{cols.map((c) => (
-                    <th key={c.id} class={c.id === 'name' ? '' : 'number'} aria-sort={c === by ? up ? 'ascending' : 'descending' : 'none'}>
-                        <button title={c.hint} onClick={() => p.onSort(c === by && !up ? `-${c.id}` : c.id)}>{c.title}
-                            <i>{c === by ? up ? '↑' : '↓' : ''}</i></button>
-                    </th>))}</tr></thead>
+                <thead>
+                    <tr>
+                        {cols.map((c) => (
+                            <th
+                                key={c.id}
+                                class={c.id === 'name' ? '' : 'number'}
+                                aria-sort={c === by ? (up ? 'ascending' : 'descending') : 'none'}
+                            >
+                                <button title={c.hint} onClick={() => p.onSort(c === by && !up ? `-${c.id}` : c.id)}>
+                                    {c.title}
+                                    <i>{c === by ? (up ? '↑' : '↓') : ''}</i>
+                                </button>
+                            </th>
+                        ))}
+                    </tr>
+                </thead>
                 <tbody>
                     <tr style={{ height: `${from * LINE}px` }} />
                     {rows.slice(from, to).map((f) => (
-                        <tr key={f} class={f === p.selected ? 'row selected' : 'row'} onClick={() => p.onSelect(f)} onDblClick={() => p.onOpen(f)}>
+                        <tr
+                            key={f}
+                            class={f === p.selected ? 'row selected' : 'row'}
+                            onClick={() => p.onSelect(f)}
+                            onDblClick={() => p.onOpen(f)}
+                        >
                             {cols.slice(0, -1).map((c) => number(c, f))}
-                            <td class="name" title={[p.frames.name[f], placeOf(p.frames, f)].filter(Boolean).join('\n')}>
-                                <i class="swatch" style={{ background: p.color(f) }} />{p.frames.name[f]}
+                            <td
+                                class="name"
+                                title={[p.frames.name[f], placeOf(p.frames, f)].filter(Boolean).join('\n')}
+                            >
+                                <i class="swatch" style={{ background: p.color(f) }} />
+                                {p.frames.name[f]}
                                 <span class="dim">{p.frames.library[f] || p.frames.file[f]?.replace(/^.*\//, '')}</span>
                             </td>
-                        </tr>))}
+                        </tr>
+                    ))}
                     <tr style={{ height: `${(rows.length - to) * LINE}px` }} />
                 </tbody>
             </table>

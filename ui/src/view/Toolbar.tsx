@@ -14,31 +14,120 @@ export interface ToolbarProps {
     patch(p: Patch): void;
 }
 
-const COLORS: Record<ColorBy, string> = { package: 'by package', library: 'by library', kind: 'by kind of frame', function: 'by function', diff: 'by change' };
+const COLORS: Record<ColorBy, string> = {
+    package: 'by package',
+    library: 'by library',
+    kind: 'by kind of frame',
+    function: 'by function',
+    diff: 'by change',
+};
 
 export function Toolbar({ session: s, state, view, colors, color, patch }: ToolbarProps) {
-    const several = s.profiles.length > 1, { filter } = state;
+    const several = s.profiles.length > 1,
+        { filter } = state;
     const drawn = view === 'flame' || view === 'sandwich';
-    if (!several && !s.base && (view === 'heat' || view === 'labels') && !filter.time && !filter.labels.length) return null;
+    if (!several && !s.base && (view === 'heat' || view === 'labels') && !filter.time && !filter.labels.length)
+        return null;
     return (
         <div class="bar-tools">
-            {several && <label>Type <select value={state.profile} data-do="profile" onChange={(e) => patch({ profile: Number(e.currentTarget.value), zoom: [] })}>
-                {s.profiles.map((p, i) => <option key={i} value={i} data-total={p.total.toString()}>
-                    {[p.type || 'samples', p.scope && s.profiles.filter((q) => q.type === p.type).length > 1 ? p.scope : ''].filter(Boolean).join(' · ')} ({withUnit(Number(p.total), p.unit)})</option>)}
-            </select></label>}
-            {s.base && <label>Compare <select value={state.compare} data-do="compare" onChange={(e) => patch({ compare: e.currentTarget.value as Compare })}>
-                <option value="share">by share of the total</option><option value="absolute">as measured</option><option value="off">not at all</option>
-            </select></label>}
-            {view !== 'heat' && view !== 'labels' && <label>Colour <select value={color} data-do="color" onChange={(e) => patch({ color: e.currentTarget.value as ColorBy })}>
-                {colors.map((c) => <option key={c} value={c}>{COLORS[c]}</option>)}
-            </select></label>}
-            {drawn && <label>Order <select value={state.order} data-do="order" onChange={(e) => patch({ order: e.currentTarget.value as 'name' | 'value' })}>
-                <option value="name">by name</option><option value="value">largest first</option></select></label>}
-            {view === 'flame' && <label class="check"><input type="checkbox" checked={state.icicle} data-do="icicle" onChange={(e) => patch({ icicle: e.currentTarget.checked })} /> Icicle</label>}
+            {several && (
+                <label>
+                    Type{' '}
+                    <select
+                        value={state.profile}
+                        data-do="profile"
+                        onChange={(e) => patch({ profile: Number(e.currentTarget.value), zoom: [] })}
+                    >
+                        {s.profiles.map((p, i) => (
+                            <option key={i} value={i} data-total={p.total.toString()}>
+                                {[
+                                    p.type || 'samples',
+                                    p.scope && s.profiles.filter((q) => q.type === p.type).length > 1 ? p.scope : '',
+                                ]
+                                    .filter(Boolean)
+                                    .join(' · ')}{' '}
+                                ({withUnit(Number(p.total), p.unit)})
+                            </option>
+                        ))}
+                    </select>
+                </label>
+            )}
+            {s.base && (
+                <label>
+                    Compare{' '}
+                    <select
+                        value={state.compare}
+                        data-do="compare"
+                        onChange={(e) => patch({ compare: e.currentTarget.value as Compare })}
+                    >
+                        <option value="share">by share of the total</option>
+                        <option value="absolute">as measured</option>
+                        <option value="off">not at all</option>
+                    </select>
+                </label>
+            )}
+            {view !== 'heat' && view !== 'labels' && (
+                <label>
+                    Colour{' '}
+                    <select
+                        value={color}
+                        data-do="color"
+                        onChange={(e) => patch({ color: e.currentTarget.value as ColorBy })}
+                    >
+                        {colors.map((c) => (
+                            <option key={c} value={c}>
+                                {COLORS[c]}
+                            </option>
+                        ))}
+                    </select>
+                </label>
+            )}
+            {drawn && (
+                <label>
+                    Order{' '}
+                    <select
+                        value={state.order}
+                        data-do="order"
+                        onChange={(e) => patch({ order: e.currentTarget.value as 'name' | 'value' })}
+                    >
+                        <option value="name">by name</option>
+                        <option value="value">largest first</option>
+                    </select>
+                </label>
+            )}
+            {view === 'flame' && (
+                <label class="check">
+                    <input
+                        type="checkbox"
+                        checked={state.icicle}
+                        data-do="icicle"
+                        onChange={(e) => patch({ icicle: e.currentTarget.checked })}
+                    />{' '}
+                    Icicle
+                </label>
+            )}
             <ul class="chips">
-                {filter.time && <li>{duration(filter.time[1] - filter.time[0])} of time <button aria-label="Remove" onClick={() => patch({ filter: { ...filter, time: null } })}>×</button></li>}
-                {filter.labels.map((l) => <li key={`${l.key}=${l.value}`}>{l.key} {l.not ? '≠' : '='} {l.value} <button aria-label="Remove"
-                    onClick={() => patch({ filter: { ...filter, labels: filter.labels.filter((m) => m !== l) } })}>×</button></li>)}
+                {filter.time && (
+                    <li>
+                        {duration(filter.time[1] - filter.time[0])} of time{' '}
+                        <button aria-label="Remove" onClick={() => patch({ filter: { ...filter, time: null } })}>
+                            ×
+                        </button>
+                    </li>
+                )}
+                {filter.labels.map((l) => (
+                    <li key={`${l.key}=${l.value}`}>
+                        {l.key} {l.not ? '≠' : '='} {l.value}{' '}
+                        <button
+                            aria-label="Remove"
+                            onClick={() =>
+                                patch({ filter: { ...filter, labels: filter.labels.filter((m) => m !== l) } })
+                            }
+                        >
+                            ×
+                        </button>
+                    </li>
+                ))}
             </ul>
         </div>
     );

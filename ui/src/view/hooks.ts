@@ -6,8 +6,12 @@ export function useSize(ref: RefObject<HTMLElement>): { width: number; height: n
     const [size, set] = useState({ width: 0, height: 0 });
     useLayoutEffect(() => {
         const e = ref.current!;
-        const look = () => set((old) => old.width === e.clientWidth && old.height === e.clientHeight ? old
-            : { width: e.clientWidth, height: e.clientHeight });
+        const look = () =>
+            set((old) =>
+                old.width === e.clientWidth && old.height === e.clientHeight
+                    ? old
+                    : { width: e.clientWidth, height: e.clientHeight },
+            );
         const o = new ResizeObserver(look);
         o.observe(e);
         look();
@@ -17,7 +21,8 @@ export function useSize(ref: RefObject<HTMLElement>): { width: number; height: n
 }
 
 export function useMedia(query: string): boolean {
-    const m = matchMedia(query), [on, set] = useState(m.matches);
+    const m = matchMedia(query),
+        [on, set] = useState(m.matches);
     useEffect(() => {
         const f = () => set(m.matches);
         m.addEventListener('change', f);
@@ -29,7 +34,8 @@ export function useMedia(query: string): boolean {
 /** Sizes a canvas for the screen's own pixels and gives a context in CSS pixels. */
 export function context(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
     const ratio = Math.max(window.devicePixelRatio || 1, 1);
-    const w = Math.round(width * ratio), h = Math.round(height * ratio);
+    const w = Math.round(width * ratio),
+        h = Math.round(height * ratio);
     if (canvas.width !== w || canvas.height !== h) {
         canvas.width = w;
         canvas.height = h;

@@ -26,7 +26,8 @@ export function back(s: State): Partial<State> | null {
 }
 
 function act(a: KeyActions, key: string): boolean {
-    const { state: s, patch } = a, n = Number(key);
+    const { state: s, patch } = a,
+        n = Number(key);
     if (n >= 1 && n <= a.views.length) patch({ view: a.views[n - 1] });
     else if (key === '/') a.focusSearch();
     else if (key === 'n') a.nextMatch(1);
@@ -44,7 +45,9 @@ function act(a: KeyActions, key: string): boolean {
 export function useKeys(a: KeyActions): void {
     useEffect(() => {
         const down = (e: KeyboardEvent) => {
-            const typing = e.target instanceof HTMLInputElement && e.target.type === 'search' || e.target instanceof HTMLSelectElement;
+            const typing =
+                (e.target instanceof HTMLInputElement && e.target.type === 'search') ||
+                e.target instanceof HTMLSelectElement;
             if (e.key === 'Escape') {
                 const p = back(a.state);
                 if (typing) (e.target as HTMLElement).blur();
