@@ -27,6 +27,7 @@ export interface FlameProps {
 }
 
 const ANIMATION_MS = 140;
+const LARGE = 100_000; // boxes
 
 export function FlameCanvas(p: FlameProps) {
     const box = useRef<HTMLDivElement>(null),
@@ -106,6 +107,18 @@ export function FlameCanvas(p: FlameProps) {
     }, [p.tree, p.up, size.height]);
     useLayoutEffect(draw);
     useEffect(() => setNode(-1), [p.tree]);
+    // A large picture is first drawn by code that is not compiled yet: drawing it again while nothing happens makes
+    // the first zoom as quick as the others.
+    useEffect(() => {
+        if (p.tree.n < LARGE) return;
+        let left = 4;
+        const again = () => {
+            drawLatest.current();
+            if (--left) timer = setTimeout(again, 60);
+        };
+        let timer = setTimeout(again, 60);
+        return () => clearTimeout(timer);
+    }, [p.tree]);
 
     const at = (e: MouseEvent): number => {
         const r = canvas.current!.getBoundingClientRect();
