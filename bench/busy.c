@@ -41,7 +41,8 @@ EIGHT(2)
 EIGHT(3)
 EIGHT(4)
 EIGHT(5)
-EIGHT(6) EIGHT(7)
+EIGHT(6)
+EIGHT(7)
 
 #define NAMES(t)                                                                                   \
     work_##t##0, work_##t##1, work_##t##2, work_##t##3, work_##t##4, work_##t##5, work_##t##6,     \
