@@ -102,6 +102,11 @@ static bool nothing_selected(cli *c)
         o->since ? "start" : NULL,
         o->until ? "end" : NULL,
         o->wanted_type ? "sample-type" : NULL,
+        o->wanted_id ? "profile-id" : NULL,
+        o->resource.n ? "resource" : NULL,
+        o->all ? "all" : NULL,
+        o->tagroot ? "tagroot" : NULL,
+        o->tagleaf ? "tagleaf" : NULL,
     };
     for (size_t i = 0; i < ARRAY_LEN(given); i++) {
         if (!given[i]) continue;

@@ -32,7 +32,7 @@ static bool write_scope(splunk_writer *w, const scope *s, buf *out)
         ours.version = STR(SPLUNK_SCOPE_VERSION);
     }
     splunk_scope_put(&b, 1, &ours);
-    const profile *v = w->m->profiles.v + s->first_profile;
+    const profile *v = s->n_profiles ? w->m->profiles.v + s->first_profile : NULL;
     bool ok = true;
     for (uint32_t i = 0; ok && i < s->n_profiles; i += w->n) {
         w->p = &v[i];
