@@ -7,8 +7,8 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 FUZZ_S  ?= 60
 
-# What `make run` shows.
-RUN = build/kiln info examples/checkout.otlp
+# What `make run` looks at.
+EXAMPLE = examples/checkout.otlp
 
 .PHONY: build run test bench fuzz lint format asan tsan coverage install clean help
 .NOTPARALLEL:
@@ -17,8 +17,11 @@ build: ## build/kiln and build/libkiln.so (the default)
 	@tools/need run
 	@tools/build gcc
 
-run: build ## build, then show the example profile
-	$(RUN)
+run: build ## build, then show the example profile: a table, a flame graph, a report
+	build/kiln top -n 8 --width 80 $(EXAMPLE)
+	build/kiln flame --width 80 $(EXAMPLE)
+	build/kiln flame $(EXAMPLE) -o build/checkout.html
+	@echo "build/checkout.html is the same for a browser, and is the data too: kiln info build/checkout.html"
 
 test: ## both compilers, all tests, sanitizers, fuzz smoke, checks
 	@tools/need test

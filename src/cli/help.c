@@ -68,7 +68,7 @@ void help_command(buf *b, const command *c)
 
 void help_overview(buf *b)
 {
-    buf_z(b, "kiln - OpenTelemetry profiles: look, convert, check\n\n"
+    buf_z(b, "kiln - OpenTelemetry profiles: ask, compare, draw, convert, check\n\n"
              "Usage: kiln COMMAND [OPTION]... [FILE]...\n\nCommands:\n");
     size_t n;
     const command *c = commands(&n);
@@ -76,6 +76,6 @@ void help_overview(buf *b)
     buf_z(b, "\n`kiln help COMMAND` explains one; `kiln COMMAND --help` does the same.\n"
              "Inputs may be gzip or zstd compressed, and - is standard input.\n\n"
              "Exit codes: 0 fine, 1 bad input or failed check, 2 wrong usage, 3 the\n"
-             "environment said no (permission, disk, network).\n\n"
-             "Example:\n  kiln info app.otlp\n");
+             "environment said no (permission, disk, network), 4 a gate was not kept.\n\n"
+             "Example:\n  kiln top app.otlp\n");
 }
