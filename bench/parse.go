@@ -1,6 +1,7 @@
 // parse.go - the peer of pprof: google/pprof's profile package, as Debian's Go carries it.
 //
-//	parse FILE           profile.Parse once, gunzip included; prints "wall_s cpu_s" of that call alone
+//	parse FILE [N]       profile.Parse, gunzip included; prints "wall_s cpu_s" of that call alone, the median of N
+//	                     after one that is not counted, so that the heap has its size (without N: once, cold)
 //	parse -w IN OUT      writes IN again as that package does, so that the input of a race is not
 //	                     one that kiln itself wrote
 //	parse -z             the size of standard input after Go's gzip, which made the published figures
@@ -12,6 +13,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sort"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -60,6 +63,18 @@ func gzipSize() {
 	fmt.Println(n)
 }
 
+func parse(data []byte) (wall, used float64) {
+	in := bytes.NewReader(data)
+	before, start := cpu(), time.Now()
+	p, err := profile.Parse(in)
+	wall, used = time.Since(start).Seconds(), cpu()-before
+	must(err)
+	if len(p.Sample) == 0 {
+		os.Exit(1)
+	}
+	return wall, used
+}
+
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == "-z" {
 		gzipSize()
@@ -71,13 +86,19 @@ func main() {
 	}
 	data, err := os.ReadFile(os.Args[1])
 	must(err)
-	in := bytes.NewReader(data)
-	used, start := cpu(), time.Now()
-	p, err := profile.Parse(in)
-	wall, cpu := time.Since(start).Seconds(), cpu()-used
-	must(err)
-	if len(p.Sample) == 0 {
-		os.Exit(1)
+	if len(os.Args) < 3 {
+		wall, used := parse(data)
+		fmt.Printf("%.6f %.6f\n", wall, used)
+		return
 	}
-	fmt.Printf("%.6f %.6f\n", wall, cpu)
+	n, err := strconv.Atoi(os.Args[2])
+	must(err)
+	parse(data)
+	walls, useds := make([]float64, n), make([]float64, n)
+	for i := range walls {
+		walls[i], useds[i] = parse(data)
+	}
+	sort.Float64s(walls)
+	sort.Float64s(useds)
+	fmt.Printf("%.6f %.6f\n", walls[n/2], useds[n/2])
 }

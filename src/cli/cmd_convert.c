@@ -298,6 +298,7 @@ exit_code convert_files(cli *c, bool merge)
         v.out.to = c->o.to ? format_named(str_of(c->o.to)) : &format_otlp;
         split(c, &v);
     } else if (single_usage(c, &v)) {
+        v.out.quick = merge; /* what is merged is merged again */
         run(&v);
     }
     return c->worst;

@@ -142,21 +142,51 @@ static void put_gate(comparison *x, const gated *g)
     buf_putc(b, '\n');
 }
 
-void diff_text(comparison *x)
+/* ---- what is shown ---- */
+
+static bool is_small(const diff *d, const diff_row *r, double fraction)
+{
+    return fabs((double)r->before.cum) < fraction * fabs((double)d->sum_before) &&
+           fabs((double)r->after.cum) < fraction * fabs((double)d->sum_after);
+}
+
+/* Takes the rows out that are below --nodefraction on both sides, and those beyond --nodecount. */
+typedef struct shown {
+    const diff_row **v;
+    size_t n, n_small, n_more;
+} shown;
+
+static shown choose_rows(comparison *x)
 {
     const diff *d = &x->d;
-    buf *b = &x->q.c->out;
-    size_t most = x->q.c->o.nodecount.given ? x->q.c->o.nodecount.n : SIZE_MAX;
+    flat_opts o = question_flat(x->q.c, 0);
     size_t n = x->q.c->o.unchanged ? d->n : d->n_changed;
-    size_t shown = n < most ? n : most;
+    shown s = {.v = arena_new(&x->q.arena, const diff_row *, n)};
+    if (!s.v) return s;
+    for (size_t i = 0; i < n; i++) {
+        if (is_small(d, &d->v[i], o.node_fraction))
+            s.n_small++;
+        else if (o.node_count && s.n == o.node_count)
+            s.n_more++;
+        else
+            s.v[s.n++] = &d->v[i];
+    }
+    return s;
+}
+
+void diff_text(comparison *x)
+{
+    buf *b = &x->q.c->out;
+    shown s = choose_rows(x);
     put_head(x);
-    if (shown) {
+    if (s.n) {
         buf_printf(b, "%9s%29s\n", "self", "cum");
         buf_printf(b, "%9s %9s %9s%9s %9s %9s\n", "before", "after", "change", "before", "after",
                    "change");
     }
-    for (size_t i = 0; i < shown; i++) put_row(x, &d->v[i], question_width(x->q.c));
-    if (shown < n) buf_printf(b, "%zu more (--nodecount)\n", n - shown);
+    for (size_t i = 0; i < s.n; i++) put_row(x, s.v[i], question_width(x->q.c));
+    if (s.n_more) buf_printf(b, "%zu more (--nodecount)\n", s.n_more);
+    if (s.n_small) buf_printf(b, "%zu small ones left out (--nodefraction)\n", s.n_small);
     put_foot(x);
     for (size_t i = 0; i < x->n_gates; i++) put_gate(x, &x->gates[i]);
 }
@@ -251,9 +281,10 @@ void diff_json(comparison *x)
     if (d->untested) put_text(&o, "untested", str_of(d->untested));
     json_put_key(&o, STR("rows"));
     json_put_array(&o);
-    size_t n = x->q.c->o.unchanged ? d->n : d->n_changed;
-    for (size_t i = 0; i < n; i++) put_row_json(x, &o, &d->v[i]);
+    shown s = choose_rows(x);
+    for (size_t i = 0; i < s.n; i++) put_row_json(x, &o, s.v[i]);
     json_put_array_end(&o);
+    put_integer(&o, "left_out", (int64_t)(s.n_small + s.n_more));
     json_put_key(&o, STR("gates"));
     json_put_array(&o);
     for (size_t i = 0; i < x->n_gates; i++) put_gate_json(&o, &x->gates[i]);

@@ -36,7 +36,8 @@ bool output_write(const output *o, str bytes, err *e)
 {
     buf packed = {0};
     codec c = o->pack != CODEC_NONE ? o->pack : o->to->pack;
-    bool ok = c == CODEC_NONE || pack(c, bytes, &packed, e);
+    bool ok = c == CODEC_NONE ||
+              (o->quick ? pack_quick(c, bytes, &packed, e) : pack(c, bytes, &packed, e));
     if (c != CODEC_NONE) bytes = buf_view(&packed);
     ok = ok && file_write(o->path, bytes, e);
     buf_free(&packed);

@@ -7,6 +7,7 @@ typedef struct output {
     const char *path;
     const format *to;
     codec pack;
+    bool quick; /* pack in little time rather than in few bytes */
 } output;
 
 /* The format that --to or the name says.  false: reported. */

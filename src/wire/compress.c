@@ -203,7 +203,7 @@ static bool pack_at(codec c, int level, str in, buf *out, err *e)
 }
 
 bool pack(codec c, str in, buf *out, err *e) { return pack_at(c, 6, in, out, e); }
-bool pack_quick(codec c, str in, buf *out, err *e) { return pack_at(c, 4, in, out, e); }
+bool pack_quick(codec c, str in, buf *out, err *e) { return pack_at(c, 1, in, out, e); }
 
 static bool memory_read(source *s, void *p, size_t n, size_t *got, err *e)
 {
