@@ -303,6 +303,9 @@ static void put_container(dw *w, b_profile *g, str default_type, bool alone)
     buf *b = w->out;
     const profile *p = g->p;
     g->unit = choose_unit(w, p);
+    /* The first mapping is the main binary to pprof: a Profile that is all there is has them in their order. */
+    for (uint32_t i = 1; g->n == w->m->profiles.n && i < w->m->dict.mappings.n; i++)
+        dw_gather_mapping(w, i);
     gather_samples(w, p);
     if (!b_slices_of(w, p->n_samples, &g->slices)) {
         w->failed = true;

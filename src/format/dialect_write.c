@@ -275,6 +275,17 @@ void dw_gather_attrs(dw *w, const uint32_t *attrs, size_t n, uint32_t takes)
         if (!dw_takes(w, attrs[i], takes)) dw_ref(w, &w->attributes, attrs[i]);
 }
 
+void dw_gather_mapping(dw *w, uint32_t i)
+{
+    if (dw_known(&w->mappings, i)) return;
+    const mapping *m = &w->m->dict.mappings.v[i];
+    mapping_fields f = dw_mapping_fields(w, m, true, true);
+    dw_ref(w, &w->mappings, i);
+    dw_model_string(w, m->filename);
+    dw_string(w, f.build_id);
+    dw_gather_attrs(w, refs_at(&w->m->dict.attr_refs, m->attrs), m->attrs.n, f.takes);
+}
+
 void dw_gather_location(dw *w, bool null_first, uint32_t i)
 {
     if ((null_first && !i) || dw_known(&w->locations, i)) return;
@@ -293,13 +304,7 @@ void dw_gather_location(dw *w, bool null_first, uint32_t i)
     location_fields lf = dw_location_fields(w, l);
     dw_string(w, lf.type);
     dw_gather_attrs(w, refs_at(&d->attr_refs, l->attrs), l->attrs.n, lf.takes);
-    if (!l->mapping || dw_known(&w->mappings, l->mapping)) return;
-    const mapping *m = &d->mappings.v[l->mapping];
-    mapping_fields mf = dw_mapping_fields(w, m, true, true);
-    dw_ref(w, &w->mappings, l->mapping);
-    dw_model_string(w, m->filename);
-    dw_string(w, mf.build_id);
-    dw_gather_attrs(w, refs_at(&d->attr_refs, m->attrs), m->attrs.n, mf.takes);
+    if (l->mapping) dw_gather_mapping(w, l->mapping);
 }
 
 /* ---- groups ---- */

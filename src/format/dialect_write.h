@@ -131,6 +131,7 @@ bool dw_needs_null_mapping(const dw *w);
 /* ---- gather: everything that is used gets its index ---- */
 
 void dw_gather_attrs(dw *w, const uint32_t *attrs, size_t n, uint32_t takes);
+void dw_gather_mapping(dw *w, uint32_t i);
 /* null_first: the empty entry 0 has its index already. */
 void dw_gather_location(dw *w, bool null_first, uint32_t i);
 
