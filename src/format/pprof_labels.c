@@ -13,9 +13,10 @@ static bool is_hex(str s, size_t n)
     return true;
 }
 
-static pp_label_kind kind_of(str key, str text, const pp_label *l)
+static pp_label_kind kind_of(const pp *r, const pp_label *l)
 {
-    if (l->num || l->unit || !l->text) return PP_PLAIN;
+    str key = r->strings.v[l->key], text = r->strings.v[l->text], unit = r->strings.v[l->unit];
+    if (l->num || unit.n || !text.n) return PP_PLAIN;
     if (str_eq(key, STR("trace_id")) && is_hex(text, 32)) return PP_TRACE;
     if (str_eq(key, STR("span_id")) && is_hex(text, 16)) return PP_SPAN;
     return PP_PLAIN;
@@ -43,7 +44,7 @@ static COLD bool label_new(pp *r, const pp_label *key, uint64_t h, uint32_t slot
     if (!l) return pp_limit(r);
     *l = *key;
     l->attr = PP_NOBODY;
-    l->kind = kind_of(r->strings.v[l->key], r->strings.v[l->text], l);
+    l->kind = kind_of(r, l);
     if (!key_number(r, r->strings.v[l->key], &l->key_i)) return false;
     *out = (uint32_t)(r->labels.n - 1);
     hash_put(&r->label_index, slot, h, *out);
@@ -188,8 +189,10 @@ static bool put_group(pp *r, const entry *e, size_t n)
     if (n == 1) {
         if (!attr_of(r, e[0].label, &attr)) return false;
     } else {
-        bool same_unit = true;
-        for (size_t i = 1; i < n; i++) same_unit &= r->labels.v[e[i].label].unit == first->unit;
+        bool same_unit = true; /* by its text, which a table may hold twice */
+        str unit = r->strings.v[first->unit];
+        for (size_t i = 1; i < n; i++)
+            same_unit &= str_eq(r->strings.v[r->labels.v[e[i].label].unit], unit);
         any *v = arena_new(r->a, any, n);
         if (!v) return pp_limit(r);
         for (size_t i = 0; i < n; i++) {
@@ -197,7 +200,7 @@ static bool put_group(pp *r, const entry *e, size_t n)
             if (!value_of(r, l, &v[i]) || (!same_unit && !with_unit(r, l, &v[i]))) return false;
         }
         any list = {.kind = ANY_ARRAY, .n = (uint32_t)n, .array = v};
-        str unit = same_unit ? pp_text(r, pp_string(r, first->unit)) : (str){0};
+        unit = same_unit ? pp_text(r, pp_string(r, first->unit)) : (str){0};
         attr = builder_attribute(&r->b, pp_text(r, pp_string(r, first->key)), &list, unit);
     }
     uint32_t *slot = vec_push(r->a, &r->b.m.sample_attrs);
