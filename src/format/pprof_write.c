@@ -90,16 +90,30 @@ static uint8_t *put_varint(uint8_t *p, uint64_t v)
     return p;
 }
 
+/* A key twice in a row reads back as one attribute with a list. */
+static bool note_key(pw *w, uint32_t key, bool *again)
+{
+    while (w->key_row.n <= key)
+        if (!vec_push(&w->a, &w->key_row)) return pw_limit(w);
+    *again = w->key_row.v[key] == w->row;
+    if (*again)
+        pw_lose(w, LOSS_ATTRIBUTE_SET, NULL, 1, "samples.attribute_indices", w->strings.v[key]);
+    w->key_row.v[key] = w->row;
+    return true;
+}
+
 /* All labels of a row into the scratch. */
 static bool row_labels(pw *w, const pw_row *r)
 {
     buf *b = &w->scratch;
     size_t n = 0;
-    bool ids = false;
+    bool ids = false, again;
     str records;
+    w->row++;
     for (uint32_t i = 0; i < r->n_attrs; i++) { /* made first: making one uses the scratch */
         const pw_label *l;
         if (!pw_attr_label(w, r->attrs[i], &l)) return false;
+        if (l->records.n && !note_key(w, l->key, &again)) return false;
         n += l->records.n;
         ids |= l->is_id;
     }
@@ -113,6 +127,10 @@ static bool row_labels(pw *w, const pw_row *r)
     }
     if (w->resource_label) buf_str(b, w->resource_label[r->resource]);
     if (!r->timed) return true;
+    uint32_t key;
+    if (!pw_text(w, STR("timestamp"), &key) || !note_key(w, key, &again)) return false;
+    if (again)
+        pw_lose(w, LOSS_TIMESTAMP, NULL, 1, "samples.timestamps_unix_nano", STR("timestamp"));
     return pw_put_num(w, STR("timestamp"), (int64_t)r->time, STR("nanoseconds"), b);
 }
 

@@ -14,8 +14,9 @@
 #include "wire/carried.h"
 
 typedef struct pw_label {
-    str records; /* label fields, ready to copy; p NULL: not made yet */
-    bool is_id;  /* its key is trace_id or span_id */
+    str records;  /* label fields, ready to copy; p NULL: not made yet */
+    uint32_t key; /* string of the output */
+    bool is_id;   /* its key is trace_id or span_id */
 } pw_label;
 
 typedef struct pw {
@@ -35,8 +36,10 @@ typedef struct pw {
     uint32_t empty; /* a second "", for labels whose text is empty; 0: not yet */
 
     pw_label *attr_label; /* by attribute */
-    str *link_label;      /* by link; p NULL: not made yet */
-    str *resource_label;  /* by resource; NULL: they are not written as labels */
+    u32s key_row;         /* by string of the output: the last row, from 1, with that key */
+    uint32_t row;
+    str *link_label;     /* by link; p NULL: not made yet */
+    str *resource_label; /* by resource; NULL: they are not written as labels */
 
     uint32_t *mapping_id, *location_id; /* by model index; 0: nothing is known of it */
     u32s mappings, locations;           /* model index of id 1, 2, ... */

@@ -207,6 +207,7 @@ bool pw_attr_label(pw *w, uint32_t attr, const pw_label **out)
         snprintf(path, sizeof path, "attribute_table[%u]", attr);
         pw_lose(w, LOSS_ATTRIBUTE_TYPE, NULL, 1, path, key);
     }
+    if (!pw_text(w, key, &l->key)) return false;
     l->is_id = str_eq(key, STR("trace_id")) || str_eq(key, STR("span_id"));
     return keep(w, &l->records);
 }

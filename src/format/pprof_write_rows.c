@@ -1,6 +1,7 @@
 /* Which Profiles become which sample types of the one pprof, and the samples. */
 #include "format/pprof_write.h"
 
+#include "format/pprof_internal.h"
 #include "wire/pb.h"
 #include "base/ban.h"
 #include <inttypes.h>
@@ -82,6 +83,20 @@ static bool order_of(const any *v, uint32_t n, uint32_t *column, bool *taken)
     return true;
 }
 
+/* Whether the reader finds the Profiles in the order they are in: the default type, or else the last, is first. */
+static void note_order(pw *w, const pw_plan *p)
+{
+    uint32_t n = (uint32_t)p->types.n, first = n - 1;
+    for (uint32_t i = n; p->default_type.n && i-- > 0;)
+        if (str_eq(dict_str(w->d, p->types.v[i].type), p->default_type)) first = i;
+    for (uint32_t k = 0; k < n; k++)
+        if (p->profiles.v[pp_type_at(first, k)] != p->groups.v[0].first + k) {
+            pw_lose(w, LOSS_SAMPLE_TYPE_ORDER, NULL, 1, "profiles",
+                    dict_str(w->d, p->types.v[first].type));
+            return;
+        }
+}
+
 /* One group: a type per Profile, where the scope says it was.  Otherwise OTLP's first Profile changes
  * places with the last, because pprof shows its last type first. */
 static bool plan_one(pw *w, pw_plan *p)
@@ -105,6 +120,7 @@ static bool plan_one(pw *w, pw_plan *p)
     }
     const any *name = scope_attr(s, STR(PPROF_ATTR_DEFAULT_SAMPLE_TYPE));
     if (name && name->kind == ANY_STRING) p->default_type = any_str(name);
+    note_order(w, p);
     return true;
 }
 
@@ -175,16 +191,17 @@ static int64_t value_of(pw *w, const sample *s, uint32_t k, bool several_rows)
     return v;
 }
 
-static void note_shape(pw *w, const sample *s)
+/* expanded: its observations are rows of their own. */
+static void note_shape(pw *w, const sample *s, bool expanded)
 {
-    if (s->n_times && !expands(w, s)) {
+    const char *as = expanded ? "timestamp" : NULL;
+    if (s->n_times) {
         char text[24];
         int n = snprintf(text, sizeof text, "%" PRIu64, s->times[0]);
-        pw_lose(w, LOSS_TIMESTAMP, NULL, s->n_times, "samples.timestamps_unix_nano",
+        pw_lose(w, LOSS_TIMESTAMP, as, s->n_times, "samples.timestamps_unix_nano",
                 (str){text, (size_t)n});
-    } else if (!s->n_times && s->n_values != 1) {
-        pw_lose(w, LOSS_SAMPLE_SHAPE, NULL, 1, "samples.values", (str){0});
     }
+    if (s->n_values != 1) pw_lose(w, LOSS_SAMPLE_SHAPE, as, 1, "samples.values", (str){0});
 }
 
 /* How many rows a sample becomes. */
@@ -216,7 +233,7 @@ static bool rows_one(pw *w, const pw_plan *p)
         for (uint32_t k = 0; k < rows; k++) {
             for (size_t c = 0; c < n; c++) {
                 sample x = sample_at(w->m, &v[p->profiles.v[c]], i);
-                if (!k) note_shape(w, &x);
+                if (!k) note_shape(w, &x, expands(w, &s) && expands(w, &x));
                 values[c] = value_of(w, &x, k, expands(w, &s));
             }
             pw_row row = row_of(w, first, &s, k);
@@ -268,7 +285,7 @@ static bool join_profile(pw *w, joined *j, const profile *p, uint32_t column, si
 {
     for (size_t i = 0; i < p->n_samples; i++) {
         sample s = sample_at(w->m, p, i);
-        note_shape(w, &s);
+        note_shape(w, &s, expands(w, &s));
         uint32_t rows = rows_of(w, &s);
         for (uint32_t k = 0; k < rows; k++) {
             pw_row row = row_of(w, p, &s, k);

@@ -24,6 +24,7 @@ static bool comments_of(pw *w, pw_texts *t, const any *v)
 static bool is_texts(const any *v)
 {
     if (v->kind != ANY_ARRAY) return v->kind == ANY_STRING;
+    if (!v->n) return false;
     for (uint32_t i = 0; i < v->n; i++)
         if (v->array[i].kind != ANY_STRING) return false;
     return true;
@@ -55,7 +56,7 @@ static bool profile_attr(pw *w, pw_texts *t, uint32_t attr)
     /* The Collector's translator numbers its comments: pprof.profile.comment.0 and so on. */
     bool comment = str_starts(key, STR(PPROF_ATTR_COMMENT));
     if (comment && is_texts(&a->value)) return comments_of(w, t, &a->value);
-    if (a->value.kind == ANY_STRING) {
+    if (text.n) {
         if (str_eq(key, STR(PPROF_ATTR_DROP_FRAMES)))
             return one_text(w, &t->drop_frames, text, LOSS_DROP_KEEP_FRAMES, "drop_frames");
         if (str_eq(key, STR(PPROF_ATTR_KEEP_FRAMES)))
@@ -67,8 +68,27 @@ static bool profile_attr(pw *w, pw_texts *t, uint32_t attr)
     return true;
 }
 
+static bool same_attrs(const pw *w, span a, span b)
+{
+    const u32s *refs = &w->d->attr_refs;
+    return a.n == b.n &&
+           (!a.n || !memcmp(refs_at(refs, a), refs_at(refs, b), a.n * sizeof(uint32_t)));
+}
+
+/* There is one place for the texts of all. */
+static void note_shared_texts(pw *w, const pw_texts *t, size_t n_comments)
+{
+    if (t->comments.n == n_comments && !t->drop_frames && !t->keep_frames && !t->doc_url) return;
+    const profile *v = w->m->profiles.v;
+    for (size_t i = 1; i < w->m->profiles.n; i++)
+        if (!same_attrs(w, v[0].attrs, v[i].attrs))
+            pw_lose(w, LOSS_COMMENTS, NULL, 1, "profiles.attribute_indices",
+                    STR("of which profile"));
+}
+
 static bool profile_texts(pw *w, pw_texts *t)
 {
+    size_t n_comments = t->comments.n;
     for (size_t i = 0; i < w->m->profiles.n; i++) {
         const profile *p = &w->m->profiles.v[i];
         const uint32_t *attrs = refs_at(&w->d->attr_refs, p->attrs);
@@ -82,6 +102,7 @@ static bool profile_texts(pw *w, pw_texts *t)
         if (p->dropped_attributes_count)
             pw_lose(w, LOSS_ATTRIBUTE_SET, NULL, 1, "profiles.dropped_attributes_count", (str){0});
     }
+    note_shared_texts(w, t, n_comments);
     return true;
 }
 
@@ -130,6 +151,18 @@ static void lose_resource(pw *w, const resource *r)
         pw_lose(w, LOSS_ATTRIBUTE_SET, NULL, 1, "resource.dropped_attributes_count", (str){0});
 }
 
+/* Without a sample there is nothing that could have its labels. */
+static void lose_unused(pw *w, const resource *r)
+{
+    for (uint32_t k = r->first_scope; k < r->first_scope + r->n_scopes; k++) {
+        const scope *s = &w->m->scopes.v[k];
+        for (uint32_t i = s->first_profile; i < s->first_profile + s->n_profiles; i++)
+            if (w->m->profiles.v[i].n_samples) return;
+    }
+    for (size_t i = 0; i < r->attrs.n; i++)
+        pw_lose(w, LOSS_RESOURCE, NULL, 1, "resource", r->attrs.v[i].key);
+}
+
 static bool envelope(pw *w, pw_texts *t)
 {
     const model *m = w->m;
@@ -137,6 +170,7 @@ static bool envelope(pw *w, pw_texts *t)
     for (size_t i = 0; i < m->resources.n; i++) lose_resource(w, &m->resources.v[i]);
     if (m->resources.n == 1) return resource_comments(w, t, &m->resources.v[0]);
     if (m->resources.n < 2) return true;
+    for (size_t i = 0; i < m->resources.n; i++) lose_unused(w, &m->resources.v[i]);
     w->resource_label = arena_new(&w->a, str, m->resources.n);
     return w->resource_label || pw_limit(w);
 }

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TOLD_ARG(s) (int)((s).n < 20 ? (s).n : 20), (s).p
+
 typedef struct told {
     const ledger *l;
     const model *base; /* what has no id or no name of its payload here may get one */
@@ -47,17 +49,59 @@ static inline bool told_carrier(const told *t, str key)
     return false;
 }
 
+/* Attributes of resources are comments or labels now. */
+static inline bool told_resources_moved(const told *t)
+{
+    for (size_t i = 0; i < t->l->n; i++)
+        if (t->l->v[i].concept == LOSS_RESOURCE && t->l->v[i].carried_as) return true;
+    return false;
+}
+
+/* A label of a sample that was an attribute of a resource. */
+static inline bool told_resource_label(const told *t, str key)
+{
+    if (!told_lost(t, LOSS_RESOURCE) && !told_carrier(t, STR("label"))) return false;
+    for (size_t i = 0; i < t->base->resources.n; i++) {
+        const keyvalues *kv = &t->base->resources.v[i].attrs;
+        for (size_t k = 0; k < kv->n; k++)
+            if (str_eq(kv->v[k].key, key)) return true;
+    }
+    return false;
+}
+
+static inline uint64_t told_attr(const told *t, str key, str unit, const any *v)
+{
+    bool units = !told_lost(t, LOSS_ATTRIBUTE_UNIT);
+    if (!key.n && !(units && unit.n) && v->kind == ANY_EMPTY) return 0; /* says nothing */
+    uint64_t h = digest_any(digest_str(2, key), v);
+    return units ? digest_str(h, unit) : h;
+}
+
+/* An element of a list of attributes that had one key: a value, or {str or num, unit}. */
+static inline uint64_t told_element(const told *t, str key, str unit, const any *v)
+{
+    const any *value = v;
+    for (uint32_t i = 0; v->kind == ANY_KVLIST && i < v->n; i++) {
+        bool is_unit = str_eq(v->kvlist[i].key, STR("unit"));
+        if (is_unit) unit = any_str(&v->kvlist[i].value);
+        if (!is_unit) value = &v->kvlist[i].value;
+    }
+    return told_attr(t, key, unit, value);
+}
+
 /* The attributes of one list: a set, but each as often as it is there. */
 static inline uint64_t told_attrs(const told *t, const dict *d, const uint32_t *v, size_t n)
 {
     uint64_t h = 2;
     if (told_lost(t, LOSS_ATTRIBUTE) || told_lost(t, LOSS_ATTRIBUTE_TYPE)) return h;
-    bool units = !told_lost(t, LOSS_ATTRIBUTE_UNIT);
+    bool lists = !told_lost(t, LOSS_ATTRIBUTE_SET); /* otherwise one may be several of one key */
     for (size_t i = 0; i < n; i++) {
         const attribute *a = &d->attributes.v[v[i]];
-        if (told_carrier(t, dict_str(d, a->key))) continue;
-        uint64_t one = digest_any(digest_str(2, dict_str(d, a->key)), &a->value);
-        h += units ? digest_str(one, dict_str(d, a->unit)) : one;
+        str key = dict_str(d, a->key), unit = dict_str(d, a->unit);
+        if (told_carrier(t, key) || told_resource_label(t, key)) continue;
+        if (lists || a->value.kind != ANY_ARRAY) h += told_attr(t, key, unit, &a->value);
+        for (uint32_t k = 0; !lists && a->value.kind == ANY_ARRAY && k < a->value.n; k++)
+            h += told_element(t, key, unit, &a->value.array[k]);
     }
     return h;
 }
@@ -104,11 +148,28 @@ static inline uint64_t told_identity(const told *t, const model *m, const sample
     return hash_mix(h, f.n);
 }
 
+/* The time of an observation, which may be the sample's attribute `timestamp`; *has: it has one. */
+static inline uint64_t told_time(const told *t, const dict *d, const sample *s, uint32_t k,
+                                 bool *has)
+{
+    *has = k < s->n_times;
+    if (*has) return s->times[k];
+    for (uint32_t i = 0; i < s->n_attrs && told_carrier(t, STR("timestamp")); i++) {
+        const attribute *a = &d->attributes.v[s->attrs[i]];
+        if (!str_eq(dict_str(d, a->key), STR("timestamp")) || a->value.kind != ANY_INT) continue;
+        *has = true;
+        return (uint64_t)a->value.i;
+    }
+    return 0;
+}
+
 /* Samples are the same one by one.  Without the order of events, those without length may nest otherwise. */
 static inline bool told_shapes(const told *t)
 {
-    return !told_lost(t, LOSS_SAMPLE_SHAPE) && !told_lost(t, LOSS_OBSERVATIONS) &&
-           !told_lost(t, LOSS_EVENT_ORDER);
+    for (size_t i = 0; i < t->l->n; i++) /* carried, by a sample for each observation */
+        if (t->l->v[i].concept == LOSS_SAMPLE_SHAPE) return false;
+    return !told_lost(t, LOSS_OBSERVATIONS) && !told_lost(t, LOSS_EVENT_ORDER) &&
+           !told_lost(t, LOSS_MIXED_SHAPE);
 }
 
 /* Samples in their order and shape; where the shape changed, the sum of each identity and of each time. */
@@ -122,13 +183,18 @@ static inline uint64_t told_samples(const told *t, const model *m, const profile
     for (size_t i = 0; i < p->n_samples; i++) {
         sample s = sample_at(m, p, i);
         uint64_t id = told_identity(t, m, &s);
-        h = hash_mix(h, id);
+        h = hash_mix(hash_mix(h, id), s.n_values);
         for (uint32_t k = 0; k < s.n_values; k++) h = hash_mix(h, (uint64_t)s.values[k]);
-        for (uint32_t k = 0; times && k < s.n_times; k++) h = hash_mix(h, s.times[k]);
-        h = hash_mix(h, (uint64_t)s.n_values << 20 | (times ? s.n_times : 0));
-        for (uint32_t k = 0; k < sample_observations(&s); k++)
-            sum += hash_mix(id, times && k < s.n_times ? s.times[k] : 0) *
-                   (k < s.n_values ? (uint64_t)s.values[k] : 1);
+        for (uint32_t k = 0, n = s.n_times ? s.n_times : 1; times && k < n; k++) {
+            bool has;
+            uint64_t time = told_time(t, &m->dict, &s, k, &has);
+            if (has) h = hash_mix(h, time);
+        }
+        for (uint32_t k = 0; k < sample_observations(&s); k++) {
+            bool has;
+            uint64_t time = times ? told_time(t, &m->dict, &s, k, &has) : 0;
+            sum += hash_mix(id, time) * (k < s.n_values ? (uint64_t)s.values[k] : 1);
+        }
     }
     return told_shapes(t) ? hash_mix(h, p->n_samples) : sum;
 }
@@ -158,7 +224,14 @@ static inline uint64_t told_payloads(const told *t, const model *m)
     return h;
 }
 
-/* All of a profile but its samples and payload. */
+static inline uint64_t told_type(const told *t, const dict *d, const profile *p)
+{
+    if (told_lost(t, LOSS_VALUE_TYPE)) return 7;
+    return digest_str(digest_str(7, dict_str(d, p->sample_type.type)),
+                      dict_str(d, p->sample_type.unit));
+}
+
+/* All of a profile but its type, samples and payload. */
 static inline uint64_t told_head(const told *t, const model *m, size_t i)
 {
     const profile *p = &m->profiles.v[i];
@@ -173,16 +246,18 @@ static inline uint64_t told_head(const told *t, const model *m, size_t i)
         h = hash_mix(digest_str(digest_str(h, dict_str(d, p->period_type.type)),
                                 dict_str(d, p->period_type.unit)),
                      (uint64_t)p->period);
-    if (!told_lost(t, LOSS_VALUE_TYPE))
-        h = digest_str(digest_str(h, dict_str(d, p->sample_type.type)),
-                       dict_str(d, p->sample_type.unit));
     if (!told_lost(t, LOSS_ATTRIBUTE_SET)) h = hash_mix(h, p->dropped_attributes_count);
     return hash_mix(h, told_span(t, d, p->attrs));
 }
 
+static inline uint64_t told_class(const told *t, const model *m, size_t i)
+{
+    return hash_mix(told_head(t, m, i), told_type(t, &m->dict, &m->profiles.v[i]));
+}
+
 static inline uint64_t told_profile(const told *t, const model *m, size_t i)
 {
-    return hash_mix(told_head(t, m, i), told_samples(t, m, &m->profiles.v[i]));
+    return hash_mix(told_class(t, m, i), told_samples(t, m, &m->profiles.v[i]));
 }
 
 static inline uint64_t told_keyvalues(const told *t, const keyvalues *kv, uint64_t h)
@@ -193,46 +268,97 @@ static inline uint64_t told_keyvalues(const told *t, const keyvalues *kv, uint64
     return h;
 }
 
+static inline uint64_t told_resource(const told *t, const resource *r)
+{
+    bool entities = r->n_entity_refs && !told_lost(t, LOSS_ENTITY_REF);
+    uint64_t h = digest_str(hash_mix(8, r->n_scopes), r->schema_url), none = h,
+             dropped = told_lost(t, LOSS_ATTRIBUTE_SET) ? 0 : r->dropped_attributes_count;
+    if (!told_resources_moved(t)) h = told_keyvalues(t, &r->attrs, h);
+    for (size_t k = 0; k < r->n_entity_refs && entities; k++)
+        h = digest_entity(h, &r->entity_refs[k]);
+    return h == none && !dropped && !r->schema_url.n ? 0 : hash_mix(h, dropped);
+}
+
+static inline uint64_t told_scope(const told *t, const scope *s)
+{
+    uint64_t h = digest_str(digest_str(digest_str(8, s->name), s->version), s->schema_url),
+             none = h, dropped = told_lost(t, LOSS_ATTRIBUTE_SET) ? 0 : s->dropped_attributes_count;
+    bool named = s->name.n || s->version.n || s->schema_url.n || dropped;
+    size_t n = told_lost(t, LOSS_MIXED_SHAPE) ? 0 : s->n_profiles;
+    h = told_keyvalues(t, &s->attrs, h);
+    if (h == none && !named && !n) return 0;
+    return hash_mix(hash_mix(h, dropped), told_shapes(t) ? n : 0);
+}
+
 /* Resources and scopes that say anything, and whose profiles are whose. */
 static inline uint64_t told_envelope(const told *t, const model *m)
 {
-    uint64_t h = 8;
-    for (size_t i = 0; i < m->resources.n; i++) {
-        const resource *r = &m->resources.v[i];
-        bool entities = r->n_entity_refs && !told_lost(t, LOSS_ENTITY_REF);
-        if (!r->attrs.n && !r->schema_url.n && !r->dropped_attributes_count && !entities) continue;
-        h = digest_str(told_keyvalues(t, &r->attrs, hash_mix(h, r->n_scopes)), r->schema_url);
-        h = hash_mix(h, r->dropped_attributes_count);
-        for (size_t k = 0; k < r->n_entity_refs && entities; k++)
-            h = digest_entity(h, &r->entity_refs[k]);
-    }
-    for (size_t i = 0; i < m->scopes.n; i++) {
-        const scope *s = &m->scopes.v[i];
-        bool named = s->name.n || s->version.n || s->schema_url.n || s->dropped_attributes_count;
-        if (!named && !s->attrs.n && !s->n_profiles) continue;
-        h = hash_mix(h, told_shapes(t) ? s->n_profiles : 0);
-        h = digest_str(told_keyvalues(t, &s->attrs, h), s->schema_url);
-        h = hash_mix(digest_str(digest_str(h, s->name), s->version), s->dropped_attributes_count);
-    }
+    uint64_t h = 8, one;
+    for (size_t i = 0; i < m->resources.n; i++)
+        if ((one = told_resource(t, &m->resources.v[i]))) h = hash_mix(h, one);
+    for (size_t i = 0; i < m->scopes.n; i++)
+        if ((one = told_scope(t, &m->scopes.v[i]))) h = hash_mix(h, one);
     return h;
+}
+
+/* Profiles that became types of one: the sum of each type and identity, under one head. */
+static inline uint64_t told_joined(const told *t, const model *m)
+{
+    uint64_t h = 10, sums = 0, types = 0;
+    for (size_t i = 0, k = 0; i < m->profiles.n; i++, k = 0) {
+        const profile *p = &m->profiles.v[i];
+        uint64_t type = told_type(t, &m->dict, p) | 1, head = told_head(t, m, i);
+        sums += type * told_samples(t, m, p);
+        while (k < i && (told_type(t, &m->dict, &m->profiles.v[k]) | 1) != type) k++;
+        if (k == i) types += type;
+        if (!i || head != told_head(t, m, i - 1)) h = hash_mix(h, head);
+    }
+    return hash_mix(hash_mix(h, sums), types);
 }
 
 static inline uint64_t told_digest(const told *t, const model *m)
 {
-    uint64_t h = told_lost(t, LOSS_RESOURCE) ? 9 : told_envelope(t, m);
+    uint64_t h = told_lost(t, LOSS_RESOURCE) ? 9 : told_envelope(t, m), all = 0;
     h = hash_mix(h, told_payloads(t, m));
+    if (told_lost(t, LOSS_MIXED_SHAPE)) return hash_mix(h, told_joined(t, m));
+    bool ordered = !told_lost(t, LOSS_SAMPLE_TYPE_ORDER);
     if (told_shapes(t)) {
-        for (size_t i = 0; i < m->profiles.n; i++) h = hash_mix(h, told_profile(t, m, i));
-        return hash_mix(h, m->profiles.n);
+        for (size_t i = 0; i < m->profiles.n; i++) {
+            uint64_t one = told_profile(t, m, i);
+            all = ordered ? hash_mix(all, one) : all + one;
+        }
+        return hash_mix(hash_mix(h, all), m->profiles.n);
     }
     /* A profile of two shapes may come back as two: their sums are added. */
     for (size_t i = 0, k; i < m->profiles.n; i = k) {
-        uint64_t head = told_head(t, m, i), sum = 0;
-        for (k = i; k < m->profiles.n && told_head(t, m, k) == head; k++)
+        uint64_t head = told_class(t, m, i), sum = 0;
+        for (k = i; k < m->profiles.n && told_class(t, m, k) == head; k++)
             sum += told_samples(t, m, &m->profiles.v[k]);
-        h = hash_mix(hash_mix(h, head), sum);
+        all = ordered ? hash_mix(all, hash_mix(head, sum)) : all + hash_mix(head, sum);
     }
-    return h;
+    return hash_mix(h, all);
+}
+
+/* Says which sample is the first that differs, and in what. */
+static inline void told_explain_sample(const told *t, const model *m, const model *back, size_t p_i)
+{
+    const profile *p = &m->profiles.v[p_i], *q = &back->profiles.v[p_i];
+    for (size_t i = 0; i < p->n_samples && i < q->n_samples; i++) {
+        sample s = sample_at(m, p, i), u = sample_at(back, q, i);
+        const link_ids *x = &m->dict.links.v[s.link], *y = &back->dict.links.v[u.link];
+        bool link = !memcmp(x, y, sizeof *x),
+             attrs = told_attrs(t, &m->dict, s.attrs, s.n_attrs) ==
+                     told_attrs(t, &back->dict, u.attrs, u.n_attrs),
+             id = told_identity(t, m, &s) == told_identity(t, back, &u),
+             values = s.n_values == u.n_values &&
+                      (!s.n_values || !memcmp(s.values, u.values, s.n_values * sizeof *s.values));
+        if (link && attrs && id && values) continue;
+        fprintf(stderr, "#   sample %zu:%s%s%s%s, %u frames; back %u\n", i, link ? "" : " link",
+                attrs ? "" : " attributes", id || !attrs || !link ? "" : " stack",
+                values ? "" : " values", dict_stack(&m->dict, s.stack).n,
+                dict_stack(&back->dict, u.stack).n);
+        return;
+    }
 }
 
 /* Says where two models differ, and what the ledger has. */
@@ -250,8 +376,9 @@ static inline void told_explain(const told *t, const model *m, const model *back
             u = dict_str(&m->dict, p->sample_type.unit),
             v = dict_str(&back->dict, q->sample_type.unit);
         fprintf(stderr, "# profile %zu:%s%s %.*s/%.*s, %zu samples; back %.*s/%.*s, %zu\n", i,
-                samples ? " samples" : "", attrs ? " attributes" : "", STR_ARG(a), STR_ARG(u),
-                p->n_samples, STR_ARG(b), STR_ARG(v), q->n_samples);
+                samples ? " samples" : "", attrs ? " attributes" : "", TOLD_ARG(a), TOLD_ARG(u),
+                p->n_samples, TOLD_ARG(b), TOLD_ARG(v), q->n_samples);
+        if (samples) told_explain_sample(t, m, back, i);
         fprintf(stderr, "#   dropped %u, payload %zu; back %u, %zu\n", p->dropped_attributes_count,
                 p->original_payload.n, q->dropped_attributes_count, q->original_payload.n);
         fprintf(stderr, "#   time %llu + %llu; back %llu + %llu\n",

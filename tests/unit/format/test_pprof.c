@@ -539,16 +539,19 @@ static void test_timestamps(void **state)
     begin(&x);
     add_timed(&x.b);
     expect_text(&x, &(pprof_write_opts){.ledger = &l}, "  sample 7\n");
-    assert_u64(l.n, 1);
+    assert_u64(l.n, 2);
     assert_int_equal(l.v[0].concept, LOSS_TIMESTAMP);
     assert_u64(l.v[0].count, 2);
+    assert_int_equal(l.v[1].concept, LOSS_SAMPLE_SHAPE);
+    assert_true(ledger_lost(&l));
     l = (ledger){0};
     begin(&x);
     add_timed(&x.b);
     expect_text(&x, &(pprof_write_opts){.timestamps = true, .ledger = &l},
                 "  sample 3\n    label \"timestamp\" 100 \"nanoseconds\"\n"
                 "  sample 4\n    label \"timestamp\" 200 \"nanoseconds\"\n");
-    assert_u64(l.n, 0);
+    assert_u64(l.n, 2);
+    assert_false(ledger_lost(&l));
 }
 
 /* What has no label form becomes text, and is said. */
