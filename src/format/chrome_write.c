@@ -148,6 +148,7 @@ static bool put_intervals(writer *w, const lanes *all, const lane *l, bool async
 {
     int64_t now = INT64_MIN;
     w->open.n = 0;
+    lanes_lose_order(all, l, w->l);
     for (size_t i = l->first; i < l->first + l->n; i++) {
         const lane_item *x = &all->items.v[i];
         int64_t at = signed_time(x->time);

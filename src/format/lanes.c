@@ -92,7 +92,7 @@ static bool find_lane(splitter *s, hash_index *x, const lane *want, uint32_t *at
 
 static bool add_items(splitter *s, const sample *x, uint32_t lane_i, uint32_t args)
 {
-    uint32_t n = sample_observations(x);
+    uint32_t n = sample_observations(x), depth = dict_stack(&s->m->dict, x->stack).n;
     if (!vec_reserve(s->a, &s->out->items, n)) return false;
     for (uint32_t i = 0; i < n; i++)
         s->out->items.v[s->out->items.n++] = (lane_item){
@@ -102,6 +102,7 @@ static bool add_items(splitter *s, const sample *x, uint32_t lane_i, uint32_t ar
             .lane = lane_i,
             .args = args,
             .order = (uint32_t)s->out->items.n,
+            .depth = depth,
         };
     s->out->timed |= x->n_times > 0;
     s->out->v.v[lane_i].n += n;
@@ -115,6 +116,7 @@ static int by_time(const void *left, const void *right)
     if (a->time != b->time) return a->time < b->time ? -1 : 1;
     bool a_long = a->value != 0, b_long = b->value != 0;
     if (a_long != b_long) return a_long ? 1 : -1;
+    if (!a_long && a->depth != b->depth) return a->depth < b->depth ? -1 : 1;
     return a->order < b->order ? -1 : a->order > b->order;
 }
 

@@ -13,6 +13,7 @@ typedef struct lane_item {
     uint32_t stack, lane;
     uint32_t args;  /* attribute kiln.event.args; 0: none */
     uint32_t order; /* of the observation in the profile */
+    uint32_t depth; /* frames of the stack */
 } lane_item;
 
 typedef struct lane {
@@ -25,8 +26,10 @@ typedef struct lane {
 
 typedef struct lanes {
     VEC(lane) v;
-    VEC(lane_item) items; /* lane by lane, each by time; those without length first */
-    bool timed;           /* the profile has times; otherwise order is all there is */
+    VEC(lane_item)
+    items; /* lane by lane, each by time; those without length first, the shallow before the deep:
+                             they are what tells two equal neighbours apart (nest.h) */
+    bool timed; /* the profile has times; otherwise order is all there is */
 } lanes;
 
 /* Lanes in order of first appearance; none for a profile without samples. */
@@ -82,3 +85,5 @@ typedef struct lane_carries {
     const char *const *profile, *const *sample, *const *resource, *const *scope, *const *location;
 } lane_carries;
 void lanes_losses(const model *m, const lane_carries *c, ledger *l);
+/* Several observations without length at one moment: which came first is not known, and equal ones become one. */
+void lanes_lose_order(const lanes *all, const lane *l, ledger *to);

@@ -84,3 +84,12 @@ void lanes_losses(const model *m, const lane_carries *c, ledger *l)
     for (size_t i = 0; i < m->profiles.n; i++) profile_losses(m, &m->profiles.v[i], c, l);
     dict_losses(&m->dict, c, l);
 }
+
+void lanes_lose_order(const lanes *all, const lane *l, ledger *to)
+{
+    const lane_item *x = all->items.v + l->first;
+    uint64_t n = 0;
+    for (size_t i = 1; i < l->n; i++)
+        n += !x[i].value && !x[i - 1].value && x[i].time == x[i - 1].time;
+    if (n) lost(to, LOSS_EVENT_ORDER, n, "samples[].timestamps", (str){0});
+}

@@ -95,6 +95,7 @@ static bool move_to(writer *w, int64_t at)
 static bool put_evented(writer *w, const lanes *all, const lane *l, int64_t *end)
 {
     int64_t now = *end;
+    lanes_lose_order(all, l, w->l);
     json_put_key(&w->j, STR("events"));
     json_put_array(&w->j);
     w->open.n = 0;
