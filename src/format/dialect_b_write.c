@@ -17,7 +17,7 @@ typedef enum b_kind {
     B_ONE,    /* one value a type, any number of times */
     B_NONE,   /* times only */
     B_PAIRED, /* as many values as times: one type only */
-    B_SPLIT,  /* more values than times: a sample each */
+    B_SPLIT,  /* another number of values than of times: a sample each value */
 } b_kind;
 
 /* The values that a reader makes of `v` and n times when it spreads (wire/otlp_old.h). */
@@ -166,6 +166,8 @@ static void put_samples(dw *w, const b_profile *g)
             continue;
         }
         dw_note(w, LOSS_SAMPLE_SHAPE, NULL, (str){0}, "samples");
+        if (s.n_times > s.n_values)
+            dw_note(w, LOSS_TIMESTAMP, NULL, STR("without a value"), "samples");
         for (uint32_t k = 0; k < s.n_values; k++) put_sample(w, g, i, &s, kind, k);
     }
 }
@@ -276,14 +278,17 @@ static void put_profile(dw *w, const b_profile *g, str default_type)
 
 /* Milliseconds can be told by magnitude whenever they are exact; nanoseconds from five hours after the
  * epoch on, where they would be no time at all as milliseconds (wire/otlp_old.c). */
-static uint64_t choose_unit(dw *w, const profile *p)
+static uint64_t choose_unit(dw *w, const profile *p, bool multi)
 {
     const uint64_t ms = 1000000, ns_from = UINT64_MAX / ms + 1;
     uint64_t max = 0;
     bool exact = true;
     for (size_t i = 0; i < p->n_samples; i++) {
         sample s = sample_at(w->m, p, i);
-        for (uint32_t k = 0; k < s.n_times; k++) {
+        int64_t v;
+        bool split = kind_of(w, p, &s, multi, &v) == B_SPLIT;
+        uint32_t n = split && s.n_times > s.n_values ? s.n_values : s.n_times; /* what is written */
+        for (uint32_t k = 0; k < n; k++) {
             exact &= s.times[k] % ms == 0;
             if (s.times[k] > max) max = s.times[k];
         }
@@ -302,7 +307,7 @@ static void put_container(dw *w, b_profile *g, str default_type, bool alone)
 {
     buf *b = w->out;
     const profile *p = g->p;
-    g->unit = choose_unit(w, p);
+    g->unit = choose_unit(w, p, g->n > 1);
     /* The first mapping is the main binary to pprof: a Profile that is all there is has them in their order. */
     for (uint32_t i = 1; g->n == w->m->profiles.n && i < w->m->dict.mappings.n; i++)
         dw_gather_mapping(w, i);

@@ -176,9 +176,8 @@ static inline bool told_shapes(const told *t)
 static inline uint64_t told_samples(const told *t, const model *m, const profile *p)
 {
     uint64_t h = 5, sum = 0;
-    /* A guess of the unit is in the ledger as carried, and changes the times. */
-    bool times = !told_lost(t, LOSS_TIMESTAMP) && !told_rounded(t, "timestamps") &&
-                 !told_new_times(t) && !told_carrier(t, STR("kiln.timestamp_unit"));
+    bool times =
+        !told_lost(t, LOSS_TIMESTAMP) && !told_rounded(t, "timestamps") && !told_new_times(t);
     if (told_lost(t, LOSS_VALUE) || told_lost(t, LOSS_VALUE_SATURATED)) return 0;
     for (size_t i = 0; i < p->n_samples; i++) {
         sample s = sample_at(m, p, i);
