@@ -42,10 +42,18 @@ static inline bool told_rounded(const told *t, const char *what)
     return false;
 }
 
+/* An entry keeps the key of its first example: what a scope carries in one place a profile may carry in another. */
 static inline bool told_carrier(const told *t, str key)
 {
-    for (size_t i = 0; i < t->l->n; i++)
-        if (t->l->v[i].carried_as && str_eq(str_of(t->l->v[i].carried_as), key)) return true;
+    for (size_t i = 0; i < t->l->n; i++) {
+        const loss *l = &t->l->v[i];
+        if (!l->carried_as) continue;
+        if (str_eq(str_of(l->carried_as), key)) return true;
+        if (l->concept == LOSS_SAMPLE_TYPE_ORDER && str_ends(key, STR(".sample_type_order")))
+            return true;
+        if (l->concept == LOSS_DEFAULT_SAMPLE_TYPE && str_ends(key, STR(".default_sample_type")))
+            return true;
+    }
     return false;
 }
 
