@@ -87,9 +87,10 @@ void lanes_losses(const model *m, const lane_carries *c, ledger *l)
 
 void lanes_lose_order(const lanes *all, const lane *l, ledger *to)
 {
-    const lane_item *x = all->items.v + l->first;
     uint64_t n = 0;
-    for (size_t i = 1; i < l->n; i++)
-        n += !x[i].value && !x[i - 1].value && x[i].time == x[i - 1].time;
+    for (size_t i = l->first + 1; i < l->first + l->n; i++) {
+        const lane_item *x = &all->items.v[i];
+        n += !x->value && !x[-1].value && x->time == x[-1].time;
+    }
     if (n) lost(to, LOSS_EVENT_ORDER, n, "samples[].timestamps", (str){0});
 }
