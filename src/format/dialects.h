@@ -42,6 +42,7 @@ dialect dialect_detect(str bytes);
 dialect dialect_detect_among(str bytes, unsigned among);
 #define DIALECTS_A                                                                                 \
     (1u << DIALECT_A | 1u << DIALECT_A1 | 1u << DIALECT_A2 | 1u << DIALECT_A0 | 1u << DIALECT_BENCH)
+#define DIALECTS_ALTERNATIVES (1u << DIALECT_A0 | 1u << DIALECT_BENCH)
 #define DIALECTS_C (1u << DIALECT_C | 1u << DIALECT_C_BOX | 1u << DIALECT_C_SCOPE)
 #define DIALECTS_BARE (1u << DIALECT_C | 1u << DIALECT_B_BARE)
 
