@@ -262,6 +262,27 @@ static const command all_commands[COMMAND_COUNT] = {
             .max_args = 2,
             .run = cmd_symbolize,
         },
+    [COMMAND_CTX] =
+        {
+            .name = "ctx",
+            .args = "PID",
+            .summary = "show what a running process has published about itself",
+            .about = "Prints the context that a process publishes for profilers outside: who it is "
+                     "(OTEP 4719) and, thread by thread, the trace, span and attributes it works "
+                     "on (OTEP 4947), whoever published them: libkiln-span, Kiln's agent or "
+                     "another SDK.\n\n"
+                     "Each thread is stopped for some microseconds by ptrace, as the OTEP asks; "
+                     "--no-threads stops none. It takes the rights of a debugger: the same user, "
+                     "or CAP_SYS_PTRACE.",
+            .examples = {{"What is it working on?", "kiln ctx $(pidof checkout)"},
+                         {"Its service name, without stopping it",
+                          "kiln ctx --no-threads --json 4711 | jq -r "
+                          "'.process.resource.\"service.name\"'"}},
+            .operands = OPERAND_PROCESS,
+            .min_args = 1,
+            .max_args = 1,
+            .run = cmd_ctx,
+        },
     [COMMAND_FORMATS] =
         {
             .name = "formats",

@@ -70,6 +70,8 @@ void completion_bash(buf *b)
             buf_z(b, "'");
         } else if (c[i].operands == OPERAND_SHELL) {
             buf_z(b, "words='bash zsh'");
+        } else if (c[i].operands == OPERAND_PROCESS) {
+            buf_z(b, "words=$(ps -eo pid=)");
         } else {
             buf_z(b, c[i].operands == OPERAND_FILES ? "files=1" : ":");
         }
@@ -127,6 +129,7 @@ static void zsh_operands(buf *b, const command *c)
     switch (c->operands) {
     case OPERAND_NONE: buf_z(b, "        && return\n"); break;
     case OPERAND_FILES: buf_z(b, "        '*:file:_files'\n"); break;
+    case OPERAND_PROCESS: buf_z(b, "        '1:process:_pids'\n"); break;
     case OPERAND_SHELL: buf_z(b, "        '1:shell:(bash zsh)'\n"); break;
     case OPERAND_COMMAND:
         buf_z(b, "        '1:command:(");

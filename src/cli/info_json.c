@@ -1,6 +1,7 @@
 /* `kiln info --json`: the stable form, docs/info.md. */
 #include "cli/info.h"
 
+#include "cli/attributes_out.h"
 #include "wire/json.h"
 #include "base/ban.h"
 
@@ -22,42 +23,11 @@ static void put_text(json_out *o, const char *key, str s)
     json_put_str(o, s.n ? s : STR(""));
 }
 
-static void put_any(json_out *o, const any *v);
-
-static void put_attributes(json_out *o, const keyvalue *v, size_t n)
-{
-    json_put_object(o);
-    for (size_t i = 0; i < n; i++) {
-        json_put_key(o, v[i].key.n ? v[i].key : STR(""));
-        put_any(o, &v[i].value);
-    }
-    json_put_object_end(o);
-}
-
-static void put_any(json_out *o, const any *v)
-{
-    switch ((any_kind)v->kind) {
-    case ANY_STRING: json_put_str(o, v->n ? any_str(v) : STR("")); break;
-    case ANY_BOOL: json_put_bool(o, v->i != 0); break;
-    case ANY_INT: json_put_i64(o, v->i); break;
-    case ANY_DOUBLE: json_put_double(o, v->d); break;
-    case ANY_BYTES: json_put_base64(o, v->n ? any_str(v) : STR("")); break;
-    case ANY_KVLIST: put_attributes(o, v->kvlist, v->n); break;
-    case ANY_ARRAY:
-        json_put_array(o);
-        for (uint32_t i = 0; i < v->n; i++) put_any(o, &v->array[i]);
-        json_put_array_end(o);
-        break;
-    case ANY_EMPTY:
-    case ANY_STRREF: json_put_null(o); break;
-    }
-}
-
 static void put_resource(json_out *o, const model *m, const resource *r)
 {
     json_put_object(o);
     json_put_key(o, STR("attributes"));
-    put_attributes(o, r->attrs.v, r->attrs.n);
+    attributes_json(o, r->attrs.v, r->attrs.n);
     put_text(o, "schema_url", r->schema_url);
     json_put_key(o, STR("scopes"));
     json_put_array(o);
@@ -67,7 +37,7 @@ static void put_resource(json_out *o, const model *m, const resource *r)
         put_text(o, "name", s->name);
         put_text(o, "version", s->version);
         json_put_key(o, STR("attributes"));
-        put_attributes(o, s->attrs.v, s->attrs.n);
+        attributes_json(o, s->attrs.v, s->attrs.n);
         put_text(o, "schema_url", s->schema_url);
         json_put_object_end(o);
     }

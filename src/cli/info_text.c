@@ -1,6 +1,7 @@
 /* `kiln info` for people: 80 columns, the important things first. */
 #include "cli/info.h"
 
+#include "cli/attributes_out.h"
 #include "draw/human.h"
 #include "draw/text.h"
 #include "base/ban.h"
@@ -117,32 +118,10 @@ static void head(page *p)
 
 /* ---- resources ---- */
 
-static void any_text(buf *b, const any *v)
-{
-    switch ((any_kind)v->kind) {
-    case ANY_STRING: buf_str(b, any_str(v)); break;
-    case ANY_BOOL: buf_z(b, v->i ? "true" : "false"); break;
-    case ANY_INT: buf_i64(b, v->i); break;
-    case ANY_DOUBLE: buf_printf(b, "%g", v->d); break;
-    case ANY_BYTES: buf_printf(b, "(%" PRIu32 " bytes)", v->n); break;
-    case ANY_ARRAY:
-        buf_putc(b, '[');
-        for (uint32_t i = 0; i < v->n && b->n < 2 * WIDTH; i++) {
-            if (i) buf_z(b, ", ");
-            any_text(b, &v->array[i]);
-        }
-        buf_putc(b, ']');
-        break;
-    case ANY_KVLIST: buf_printf(b, "{%" PRIu32 " entries}", v->n); break;
-    case ANY_EMPTY:
-    case ANY_STRREF: buf_z(b, "(empty)"); break;
-    }
-}
-
 static void attribute_line(page *p, const keyvalue *kv, size_t key_width)
 {
     buf value = {0};
-    any_text(&value, &kv->value);
+    value_text(&value, &kv->value, 2 * WIDTH);
     if (!value.n) buf_z(&value, "\"\"");
     text_padded(p->b, kv->key, key_width);
     buf_z(p->b, "  ");

@@ -1,6 +1,6 @@
 #include "cli/input.h"
 
-#include "base/utf8.h"
+#include "cli/attributes_out.h"
 #include "cli/supply.h"
 #include "wire/json.h"
 #include "base/ban.h"
@@ -120,16 +120,4 @@ void input_close(input *in)
     file_release(&in->file);
 }
 
-void input_path_json(json_out *o, const char *path)
-{
-    buf b = {0};
-    for (str s = str_of(path); s.n;) {
-        size_t good = utf8_valid(s.p, s.n);
-        buf_put(&b, s.p, good);
-        if (good < s.n) buf_z(&b, "\xef\xbf\xbd"), good++;
-        s = (str){s.p + good, s.n - good};
-    }
-    if (b.failed) o->b->failed = true;
-    json_put_str(o, b.n ? buf_view(&b) : STR(""));
-    buf_free(&b);
-}
+void input_path_json(json_out *o, const char *path) { text_json(o, str_of(path)); }

@@ -37,7 +37,7 @@ typedef struct cli_options {
     bool split, no_extras, keep_original, percent, thread_frames, timestamps;
     const char *from, *to, *layout, *format, *output, *color, *diff;
     const char *profile_id, *start, *end, *schema_url, *sample_type, *time_anchor;
-    bool force, no_cache;
+    bool force, no_cache, no_threads;
     const char *demangle, *kallsyms, *perf_map;
     option_list only, ignore, debug_dir;
     uint64_t max_bytes, max_memory, max_payload, cache_size;
@@ -101,6 +101,7 @@ typedef enum command_id {
     COMMAND_CHECK,
     COMMAND_FLAME,
     COMMAND_SYMBOLIZE,
+    COMMAND_CTX,
     COMMAND_FORMATS,
     COMMAND_HELP,
     COMMAND_VERSION,
@@ -111,6 +112,7 @@ typedef enum command_id {
 typedef enum operand_kind {
     OPERAND_NONE,
     OPERAND_FILES,
+    OPERAND_PROCESS,
     OPERAND_COMMAND,
     OPERAND_SHELL
 } operand_kind;

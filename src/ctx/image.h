@@ -1,0 +1,39 @@
+/* ctx/image.h - an ELF object as it lies in a process: its dynamic symbols and relocations. */
+#pragma once
+#include "base/str.h"
+#include "ctx/memory.h"
+#include <elf.h>
+
+enum {
+    IMAGE_SEGMENTS = 64,
+    IMAGE_DYNAMIC = 1024,                /* entries of the dynamic section */
+    IMAGE_RELOCATIONS = 2 * 1024 * 1024, /* that are looked through, a table */
+    IMAGE_CHAIN = 65536,                 /* symbols compared in one hash chain */
+};
+
+typedef struct image {
+    str name;
+    uint64_t bias; /* address = bias + what the file says */
+    bool has_soname;
+    bool is_program; /* not a library: it comes first in every thread's static block */
+    Elf64_Phdr tls;  /* p_type 0: none */
+    uint64_t symbols, strings, strings_size, gnu_hash, hash;
+    struct {
+        uint64_t at, size;
+    } relocations[2]; /* .rela.dyn, .rela.plt */
+} image;
+
+/* The object whose first bytes are mapped at `start`; false: not a 64-bit ELF object that was loaded
+ * with dynamic symbols. */
+NODISCARD bool image_read(const memory *m, str name, uint64_t start, image *out);
+
+/* Looks a defined symbol up, as the loader does. */
+NODISCARD bool image_symbol(const memory *m, const image *o, const char *name, uint32_t *index,
+                            Elf64_Sym *out);
+
+/* Is symbol `index` called so? */
+NODISCARD bool image_is_named(const memory *m, const image *o, uint32_t index, const char *name);
+
+/* Calls `each` for the relocations until it says true; returns whether it did. */
+bool image_relocations(const memory *m, const image *o,
+                       bool (*each)(void *ctx, const Elf64_Rela *r), void *ctx);

@@ -1,0 +1,200 @@
+#include "ctx/tls.h"
+
+#include "ctx/image.h"
+#include "ctx/maps.h"
+#include "base/ban.h"
+#include <stdio.h>
+
+enum { IMAGES = 4096, MODULES = 1 << 20 /* no process has as many */ };
+
+typedef VEC(image) images;
+
+/* ---- what is loaded ---- */
+
+static bool is_file(const map_line *l) { return l->inode && l->name.n && l->name.p[0] == '/'; }
+
+/* A file that is mapped from its first byte and has code somewhere is an object that was loaded;
+ * a file that is merely read has no code. */
+static bool is_loaded(str rest, const map_line *first)
+{
+    map_line l = *first;
+    do {
+        if (!is_file(&l) || !str_eq(l.name, first->name)) {
+            if (l.name.n) break; /* the gaps of an object have no name */
+            continue;
+        }
+        if (l.executable) return true;
+    } while (maps_next(&rest, &l));
+    return false;
+}
+
+static bool load_images(const memory *m, str maps, arena *a, images *out, bool *musl, err *e)
+{
+    for (map_line l; maps_next(&maps, &l) && out->n < IMAGES;) {
+        image o;
+        if (!is_file(&l) || l.offset || !l.readable || !is_loaded(maps, &l)) continue;
+        if (!image_read(m, l.name, l.start, &o)) continue;
+        image *slot = vec_push(a, out);
+        if (!slot) return err_set(e, ERR_LIMIT, "no memory for what process %d has loaded", m->pid);
+        *slot = o;
+        *musl |= memmem(l.name.p, l.name.n, "/ld-musl", 8) != NULL;
+    }
+    return true;
+}
+
+/* ---- one definition ---- */
+
+typedef struct search {
+    const memory *m;
+    const image *in; /* whose relocations are looked through */
+    const char *symbol;
+    uint32_t index;      /* of the symbol there; 0: not defined there */
+    const Elf64_Sym *of; /* the definition */
+    tls_variable *out;
+} search;
+
+static bool concerns(const search *s, const Elf64_Rela *r)
+{
+    uint32_t index = (uint32_t)ELF64_R_SYM(r->r_info);
+    if (index) return s->index ? index == s->index : image_is_named(s->m, s->in, index, s->symbol);
+    return s->index != 0; /* bound when it was linked: about something of this object */
+}
+
+/* A descriptor {resolver, argument}.  Static blocks lie below the thread pointer on x86-64, so a static
+ * argument is negative; otherwise it points to {module, offset}. */
+static bool take_descriptor(search *s, uint64_t got, const Elf64_Rela *r)
+{
+    uint64_t arg, pair[2];
+    if (!ELF64_R_SYM(r->r_info) && (uint64_t)r->r_addend != s->of->st_value) return false;
+    if (!memory_u64(s->m, got + 8, &arg)) return false;
+    *s->out = (tls_variable){.model = TLS_DESCRIPTOR, .is_static = (int64_t)arg < 0};
+    s->out->offset = (int64_t)arg;
+    if (s->out->is_static) return true;
+    if (!memory_read(s->m, arg, pair, sizeof pair) || !pair[0] || pair[0] > MODULES) return false;
+    s->out->module = pair[0];
+    s->out->offset = (int64_t)pair[1];
+    return true;
+}
+
+static bool take_module(search *s, uint64_t got, const Elf64_Rela *r)
+{
+    uint64_t pair[2];
+    if (!memory_read(s->m, got, pair, sizeof pair) || !pair[0] || pair[0] > MODULES) return false;
+    bool anonymous =
+        !ELF64_R_SYM(r->r_info); /* the module is this object; any variable's will do */
+    *s->out = (tls_variable){.model = TLS_GENERAL, .module = pair[0]};
+    s->out->offset = (int64_t)(anonymous ? s->of->st_value : pair[1]);
+    return true;
+}
+
+static bool take_initial(search *s, uint64_t got, const Elf64_Rela *r)
+{
+    uint64_t offset;
+    if (!ELF64_R_SYM(r->r_info) && (uint64_t)r->r_addend != s->of->st_value) return false;
+    if (!memory_u64(s->m, got, &offset)) return false;
+    *s->out = (tls_variable){.model = TLS_INITIAL, .is_static = true, .offset = (int64_t)offset};
+    return true;
+}
+
+static bool each_relocation(void *ctx, const Elf64_Rela *r)
+{
+    search *s = ctx;
+    uint64_t got = s->in->bias + r->r_offset;
+    switch (ELF64_R_TYPE(r->r_info)) {
+    case R_X86_64_TLSDESC: return concerns(s, r) && take_descriptor(s, got, r);
+    case R_X86_64_DTPMOD64: return concerns(s, r) && take_module(s, got, r);
+    case R_X86_64_TPOFF64: return concerns(s, r) && take_initial(s, got, r);
+    default: return false;
+    }
+}
+
+/* The program's block is the first below the thread pointer (as glibc and musl lay it out). */
+static void take_local(const image *o, const Elf64_Sym *sym, tls_variable *out)
+{
+    uint64_t align = o->tls.p_align ? o->tls.p_align : 1;
+    uint64_t first = (0 - o->tls.p_vaddr) & (align - 1);
+    uint64_t size = (o->tls.p_memsz - first + align - 1) / align * align + first;
+    *out = (tls_variable){.model = TLS_LOCAL, .is_static = true};
+    out->offset = (int64_t)(sym->st_value - size);
+}
+
+static bool look_in(const memory *m, const image *in, const char *symbol, uint32_t index,
+                    const Elf64_Sym *of, tls_variable *out)
+{
+    search s = {m, in, symbol, index, of, out};
+    return image_relocations(m, in, each_relocation, &s);
+}
+
+static bool place(const memory *m, const images *all, const image *o, const char *symbol,
+                  uint32_t index, const Elf64_Sym *sym, tls_variable *out)
+{
+    if (look_in(m, o, symbol, index, sym, out)) return true;
+    if (o->is_program && o->tls.p_type == PT_TLS) return take_local(o, sym, out), true;
+    for (size_t i = 0; i < all->n; i++) /* somebody else's reference to it */
+        if (&all->v[i] != o && look_in(m, &all->v[i], symbol, 0, sym, out)) return true;
+    return false;
+}
+
+static void keep(tls_variables *out, tls_variable v)
+{
+    for (size_t i = 0; i < out->n; i++)
+        if (out->v[i].is_static == v.is_static && out->v[i].offset == v.offset &&
+            out->v[i].module == v.module)
+            return;
+    if (out->n < TLS_MAX)
+        out->v[out->n++] = v;
+    else
+        out->n_lost++;
+}
+
+/* ---- all of them ---- */
+
+bool tls_find(const memory *m, str maps, const char *symbol, arena *a, tls_variables *out, err *e)
+{
+#if !defined(__x86_64__)
+    (void)maps, (void)symbol, (void)a, (void)out;
+    return err_set(e, ERR_UNSUPPORTED, "process %d: threads are read on x86-64 only", m->pid);
+#endif
+    images all = {0};
+    bool musl = false;
+    *out = (tls_variables){0};
+    if (!load_images(m, maps, a, &all, &musl, e)) return false;
+    for (size_t i = 0; i < all.n; i++) {
+        uint32_t index;
+        Elf64_Sym sym;
+        tls_variable v;
+        if (!image_symbol(m, &all.v[i], symbol, &index, &sym)) continue;
+        if (ELF64_ST_TYPE(sym.st_info) != STT_TLS) continue;
+        if (!place(m, &all, &all.v[i], symbol, index, &sym, &v)) {
+            out->n_lost++;
+            continue;
+        }
+        v.object = all.v[i].name;
+        v.musl = musl;
+        keep(out, v);
+    }
+    return true;
+}
+
+/* glibc: entries of 16 bytes, their count in the one before entry 0.  musl: 8 bytes, count in entry 0. */
+bool tls_address(const memory *m, const tls_variable *v, uint64_t tp, uint64_t *address)
+{
+    uint64_t table, count, block, size = v->musl ? 8 : 16;
+    if (v->is_static) return *address = tp + (uint64_t)v->offset, true;
+    if (!memory_u64(m, tp + 8, &table)) return false;
+    if (!memory_u64(m, v->musl ? table : table - 16, &count) || v->module > count) return false;
+    if (!memory_u64(m, table + v->module * size, &block)) return false;
+    *address = block + (uint64_t)v->offset;
+    return block && block != UINT64_MAX;
+}
+
+const char *tls_model_name(tls_model model)
+{
+    static const char *const names[] = {
+        [TLS_DESCRIPTOR] = "tlsdesc",
+        [TLS_GENERAL] = "general-dynamic",
+        [TLS_INITIAL] = "initial-exec",
+        [TLS_LOCAL] = "local-exec",
+    };
+    return names[model];
+}

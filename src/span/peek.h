@@ -1,0 +1,36 @@
+/* span/peek.h - reads the context of the calling thread, whoever published it.
+ *
+ * span_locate runs outside of handlers and may allocate; span_peek is for a signal handler: plain
+ * loads, no lock, no call.  Any publisher by OTEP 4947 will do: Kiln's own (span.h), an SDK in the
+ * program or in a library, also one that was loaded later (locate again then). */
+#pragma once
+#include "base/compiler.h"
+#include "kiln/span.h"
+
+/* Where otel_thread_ctx_v1 lies in every thread. */
+typedef struct span_place {
+    enum {
+        SPAN_NOWHERE, /* nobody has such a variable */
+        SPAN_STATIC,  /* at a fixed distance from the thread pointer */
+        SPAN_DYNAMIC, /* in the block of a module, which a thread may not have yet */
+    } kind;
+    int64_t offset; /* from the thread pointer, or in the module's block */
+    size_t module;
+} span_place;
+
+/* Looks for the variable in everything that is loaded.  May start a thread for a moment, to see whether
+ * its distance from the thread pointer is the same there. */
+span_place span_locate(void);
+
+typedef struct span_record {
+    uint8_t trace_id[16], span_id[8];
+    uint8_t trace_flags;
+    bool has_ids;     /* they are not zero */
+    uint16_t n_attrs; /* bytes of attrs: {u8 key, u8 length, text} each */
+    uint8_t attrs[KILN_SPAN_ATTR_BYTES];
+} span_record;
+
+/* The calling thread's record; false: it has none, or is changing it.  Bytes of attrs behind n_attrs
+ * are not touched.  A record that claims more than it may hold is cut to what it may.
+ * Async-signal-safe.  The pointer is the publisher's and is trusted, as code in the same process is. */
+NODISCARD bool span_peek(const span_place *at, span_record *out);

@@ -1,0 +1,220 @@
+/* The record of the calling thread: enter, exit, attributes, attach, detach.
+ *
+ * Nobody reads a record while its thread runs (OTEP 4947: it is stopped, or its own signal handler
+ * looks), so compiler fences are all that is needed.  The protocol: valid = 0, change, valid = 1.
+ *
+ *   record    [ ids | valid flags size | entries of outer scopes | entries of the innermost scope | free ]
+ *                                                                 ^ base                         ^ size
+ * A scope only ever adds entries behind `base`; its exit takes them off by putting `size` back.  That
+ * an inner entry hides an outer one of the same key is the readers' rule (the last one wins). */
+#include "span/internal.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* Where readers look.  It is set once in a thread; `valid` says the rest. */
+__attribute__((visibility("default"), used)) _Thread_local void *otel_thread_ctx_v1;
+
+/* Initial-exec: a plain offset from the thread pointer, so that a signal handler may touch it. */
+typedef struct thread {
+    _Alignas(16) uint8_t record[KILN_SPAN_RECORD_BYTES];
+    uint16_t base;
+    bool linked; /* otel_thread_ctx_v1 points here */
+} thread;
+static _Thread_local thread self __attribute__((tls_model("initial-exec")));
+
+/* The address of this thread's otel_thread_ctx_v1, by the TLSDESC dialect that readers look for.  In
+ * assembler on x86-64: clang 14 cannot be asked for it.  Elsewhere it is the default. */
+#if defined(__x86_64__)
+void **span_slot(void) __attribute__((visibility("hidden")));
+__asm__(".pushsection .text\n"
+        ".globl span_slot\n"
+        ".hidden span_slot\n"
+        ".type span_slot, @function\n"
+        "span_slot:\n"
+        "    .cfi_startproc\n"
+        "    subq $8, %rsp\n"
+        "    .cfi_adjust_cfa_offset 8\n"
+        "    leaq otel_thread_ctx_v1@TLSDESC(%rip), %rax\n"
+        "    call *otel_thread_ctx_v1@TLSCALL(%rax)\n"
+        "    addq %fs:0, %rax\n"
+        "    addq $8, %rsp\n"
+        "    .cfi_adjust_cfa_offset -8\n"
+        "    ret\n"
+        "    .cfi_endproc\n"
+        ".size span_slot, . - span_slot\n"
+        ".popsection\n");
+#else
+static void **span_slot(void) { return &otel_thread_ctx_v1; }
+#endif
+
+static COLD void link_thread(thread *t)
+{
+    *span_slot() = t->record;
+    t->linked = true;
+}
+
+ALWAYS_INLINE thread *this_thread(void)
+{
+    thread *t = &self;
+    if (UNLIKELY(!t->linked)) link_thread(t);
+    return t;
+}
+
+ALWAYS_INLINE void fence(void) { atomic_signal_fence(memory_order_seq_cst); }
+
+/* Between these two no reader believes the record. */
+ALWAYS_INLINE void close_record(thread *t)
+{
+    t->record[RECORD_VALID] = 0;
+    fence();
+}
+
+ALWAYS_INLINE void open_record(thread *t, uint8_t valid)
+{
+    fence();
+    t->record[RECORD_VALID] = valid;
+}
+
+static uint16_t size_of(const thread *t)
+{
+    uint16_t n;
+    memcpy(&n, t->record + RECORD_SIZE, sizeof n);
+    return n;
+}
+
+static void set_size(thread *t, size_t n)
+{
+    uint16_t small = (uint16_t)n;
+    memcpy(t->record + RECORD_SIZE, &small, sizeof small);
+}
+
+/* ---- scopes ---- */
+
+void kiln_span_enter(kiln_span_scope *scope, const uint8_t trace_id[16], const uint8_t span_id[8],
+                     uint8_t trace_flags)
+{
+    thread *t = this_thread();
+    memcpy(scope->saved, t->record, sizeof scope->saved); /* the header, and 4 bytes that stay */
+    scope->base = t->base;
+    close_record(t);
+    memcpy(t->record, trace_id, 16);
+    memcpy(t->record + RECORD_SPAN_ID, span_id, 8);
+    t->record[RECORD_FLAGS] = trace_flags;
+    t->base = size_of(t);
+    open_record(t, 1);
+}
+
+void kiln_span_exit(const kiln_span_scope *scope)
+{
+    thread *t = this_thread();
+    const uint8_t *saved = (const uint8_t *)scope->saved;
+    close_record(t);
+    memcpy(t->record, saved, RECORD_VALID);
+    memcpy(t->record + RECORD_FLAGS, saved + RECORD_FLAGS, RECORD_ATTRS - RECORD_FLAGS);
+    t->base = (uint16_t)scope->base;
+    open_record(t, saved[RECORD_VALID]);
+}
+
+/* ---- attributes ---- */
+
+/* The entry of this key in the innermost scope, or NULL. */
+static uint8_t *entry_of(thread *t, uint8_t key)
+{
+    uint8_t *p = t->record + RECORD_ATTRS + t->base, *end = t->record + RECORD_ATTRS + size_of(t);
+    for (; p < end; p += 2 + p[1])
+        if (p[0] == key) return p;
+    return NULL;
+}
+
+static void put_entry(uint8_t *p, uint8_t key, const char *value, size_t n)
+{
+    p[0] = key;
+    p[1] = (uint8_t)n;
+    if (n) memcpy(p + 2, value, n);
+}
+
+/* Behind the last entry: readers go by the size, which is raised last. */
+static void append(thread *t, uint8_t key, const char *value, size_t n)
+{
+    size_t size = size_of(t);
+    put_entry(t->record + RECORD_ATTRS + size, key, value, n);
+    fence();
+    set_size(t, size + 2 + n);
+    open_record(t, 1); /* outside any scope this is the first thing to see */
+}
+
+static void replace(thread *t, uint8_t *old, uint8_t key, const char *value, size_t n)
+{
+    size_t gone = 2 + (size_t)old[1], size = size_of(t);
+    const uint8_t *end = t->record + RECORD_ATTRS + size, *next = old + gone;
+    close_record(t);
+    memmove(old, next, (size_t)(end - next));
+    set_size(t, size - gone);
+    append(t, key, value, n);
+}
+
+/* How much of a longer value fits without ending inside a character. */
+static size_t cut(const char *value)
+{
+    size_t n = KILN_SPAN_VALUE_BYTES;
+    while (n > 0 && ((uint8_t)value[n] & 0xc0) == 0x80) n--;
+    return n;
+}
+
+bool kiln_span_attr(int key, const char *value, size_t n)
+{
+    if (!span_has_key(key) || (!value && n)) return false;
+    thread *t = this_thread();
+    uint8_t *old = entry_of(t, (uint8_t)key);
+    size_t kept = n > KILN_SPAN_VALUE_BYTES ? cut(value) : n;
+    if (kept < n) span_lost(LOSS_ATTRS_CUT);
+    if (size_of(t) - (old ? 2u + old[1] : 0u) + 2 + kept > KILN_SPAN_ATTR_BYTES) {
+        span_lost(LOSS_ATTRS_DROPPED);
+        return false;
+    }
+    if (old)
+        replace(t, old, (uint8_t)key, value, kept);
+    else
+        append(t, (uint8_t)key, value, kept);
+    return true;
+}
+
+/* ---- tasks ---- */
+
+static void save(const thread *t, kiln_span_context *out)
+{
+    out->base = t->base;
+    memcpy(out->record, t->record, RECORD_ATTRS + (size_t)size_of(t));
+}
+
+static void load(thread *t, const kiln_span_context *in)
+{
+    static const kiln_span_context none;
+    const uint8_t *from = (const uint8_t *)(in ? in : &none)->record;
+    uint16_t size;
+    memcpy(&size, from + RECORD_SIZE, sizeof size);
+    if (size > KILN_SPAN_ATTR_BYTES) return load(t, NULL); /* not a context of ours */
+    close_record(t);
+    memcpy(t->record, from, RECORD_VALID);
+    memcpy(t->record + RECORD_FLAGS, from + RECORD_FLAGS,
+           RECORD_ATTRS - RECORD_FLAGS + (size_t)size);
+    t->base = in ? in->base : 0;
+    open_record(t, from[RECORD_VALID]);
+}
+
+void kiln_span_current(kiln_span_context *out) { save(this_thread(), out); }
+
+void kiln_span_attach(const kiln_span_context *task, kiln_span_context *outer)
+{
+    thread *t = this_thread();
+    if (outer) save(t, outer);
+    load(t, task);
+}
+
+void kiln_span_detach(kiln_span_context *task, const kiln_span_context *outer)
+{
+    thread *t = this_thread();
+    if (task) save(t, task);
+    load(t, outer);
+}

@@ -1,0 +1,156 @@
+#include "sys/process.h"
+
+#include "base/ban.h"
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- /proc ---- */
+
+static bool fail(err *e, int pid, int why, const char *what)
+{
+    if (why == ENOENT || why == ESRCH) return err_sys(e, ESRCH, "cannot look at process %d", pid);
+    return err_sys(e, why, "cannot read %s of process %d", what, pid);
+}
+
+/* Whole lines only: what the kernel writes between two reads may begin in the middle of one. */
+static bool read_all(int fd, arena *a, str *out, int *why)
+{
+    size_t cap = 1 << 16, n = 0;
+    char *p = arena_alloc(a, cap);
+    for (ssize_t k = 1; p && k > 0 && n<PROCESS_MAPS_BYTES; n += k> 0 ? (size_t)k : 0) {
+        if (cap - n < 1 << 15) {
+            p = arena_grow(a, p, cap, cap * 2);
+            cap *= 2;
+        }
+        k = p ? read(fd, p + n, cap - n) : 0;
+        *why = k < 0 ? errno : 0;
+    }
+    if (!p) *why = ENOMEM;
+    *out = (str){p, p ? n : 0};
+    return *why == 0;
+}
+
+bool process_maps(int pid, arena *a, str *out, err *e)
+{
+    char path[64];
+    int why = 0;
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return fail(e, pid, errno, "the memory map");
+    bool ok = read_all(fd, a, out, &why);
+    close(fd);
+    return ok || fail(e, pid, why, "the memory map");
+}
+
+static int by_number(const void *x, const void *y)
+{
+    const uint32_t *a = x, *b = y;
+    return (*a > *b) - (*a < *b);
+}
+
+bool process_threads(int pid, arena *a, u32s *out, err *e)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    DIR *d = opendir(path);
+    if (!d) return fail(e, pid, errno, "the threads");
+    bool ok = true;
+    for (struct dirent *t; ok && (t = readdir(d));) {
+        if (t->d_name[0] == '.') continue;
+        uint32_t *slot = vec_push(a, out);
+        ok = slot != NULL;
+        if (slot) *slot = (uint32_t)strtoul(t->d_name, NULL, 10);
+    }
+    closedir(d);
+    if (!ok) return err_set(e, ERR_LIMIT, "process %d has too many threads", pid);
+    if (out->n) qsort(out->v, out->n, sizeof *out->v, by_number);
+    return out->n || fail(e, pid, ESRCH, "the threads");
+}
+
+void process_thread_name(int pid, uint32_t tid, char name[PROCESS_NAME_BYTES])
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%u/comm", pid, tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, name, PROCESS_NAME_BYTES - 1);
+    if (fd >= 0) close(fd);
+    if (n > 0 && name[n - 1] == '\n') n--;
+    name[n > 0 ? n : 0] = '\0';
+}
+
+/* ---- memory ---- */
+
+bool process_read(int pid, uint64_t address, void *p, size_t n)
+{
+    struct iovec to = {p, n};
+    struct iovec from = {(void *)(uintptr_t)address, n};
+    ssize_t k = process_vm_readv(pid, &to, 1, &from, 1, 0);
+    if (k >= 0 && (size_t)k != n) errno = EFAULT;
+    return k >= 0 && (size_t)k == n;
+}
+
+/* ---- threads ---- */
+
+static bool cannot_stop(err *e, uint32_t tid, int why)
+{
+    if (why == EPERM)
+        return err_sys(e, why, "cannot stop thread %u (another user's, or a debugger has it)", tid);
+    return err_sys(e, why, "cannot stop thread %u", tid);
+}
+
+/* A signal that arrives before our stop is handed on; the stop comes after it. */
+static bool wait_for_stop(uint32_t tid)
+{
+    for (int status; waitpid((pid_t)tid, &status, __WALL) == (pid_t)tid;) {
+        if (!WIFSTOPPED(status)) return false;
+        if (status >> 16 == PTRACE_EVENT_STOP) return true;
+        if (ptrace(PTRACE_CONT, tid, NULL, (void *)(uintptr_t)WSTOPSIG(status)) < 0) return false;
+    }
+    return false;
+}
+
+bool process_stop(uint32_t tid, err *e)
+{
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) return cannot_stop(e, tid, errno);
+    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 && wait_for_stop(tid)) return true;
+    process_resume(tid);
+    return cannot_stop(e, tid, ESRCH);
+}
+
+void process_resume(uint32_t tid) { ptrace(PTRACE_DETACH, tid, NULL, NULL); }
+
+bool process_thread_pointer(uint32_t tid, uint64_t *tp, err *e)
+{
+#if defined(__x86_64__)
+    struct user_regs_struct regs = {0};
+    struct iovec to = {&regs, sizeof regs};
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &to) < 0)
+        return cannot_stop(e, tid, errno);
+    if (to.iov_len != sizeof regs)
+        return err_set(e, ERR_UNSUPPORTED, "thread %u runs 32-bit code", tid);
+    *tp = regs.fs_base;
+    return true;
+#elif defined(__aarch64__)
+    struct iovec to = {tp, sizeof *tp};
+    return ptrace(PTRACE_GETREGSET, tid, (void *)NT_ARM_TLS, &to) == 0 ||
+           cannot_stop(e, tid, errno);
+#else
+    (void)tp;
+    return err_set(e, ERR_UNSUPPORTED, "thread %u: no way to its thread pointer here", tid);
+#endif
+}
+
+void process_pause_ms(unsigned ms)
+{
+    struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
+    nanosleep(&t, NULL);
+}
