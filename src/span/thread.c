@@ -63,30 +63,39 @@ ALWAYS_INLINE thread *this_thread(void)
 
 ALWAYS_INLINE void fence(void) { atomic_signal_fence(memory_order_seq_cst); }
 
-/* Between these two no reader believes the record. */
-ALWAYS_INLINE void close_record(thread *t)
+/* valid, trace-flags and attrs-data-size as one word: one store changes all three, and what was stored
+ * as a whole can be loaded as a whole at once (a processor waits on a load over several stores). */
+typedef uint32_t __attribute__((may_alias)) state;
+
+ALWAYS_INLINE state state_make(uint8_t valid, uint8_t flags, uint16_t size)
 {
-    t->record[RECORD_VALID] = 0;
-    fence();
+    const uint8_t parts[4] = {valid, flags};
+    state s;
+    memcpy(&s, parts, sizeof s);
+    memcpy((uint8_t *)&s + 2, &size, sizeof size);
+    return s;
 }
 
-ALWAYS_INLINE void open_record(thread *t, uint8_t valid)
-{
-    fence();
-    t->record[RECORD_VALID] = valid;
-}
+ALWAYS_INLINE state state_of(const thread *t) { return *(const state *)(t->record + RECORD_VALID); }
 
-static uint16_t size_of(const thread *t)
+ALWAYS_INLINE uint16_t size_of(const thread *t)
 {
     uint16_t n;
     memcpy(&n, t->record + RECORD_SIZE, sizeof n);
     return n;
 }
 
-static void set_size(thread *t, size_t n)
+/* Between these two no reader believes the record. */
+ALWAYS_INLINE void close_record(thread *t)
 {
-    uint16_t small = (uint16_t)n;
-    memcpy(t->record + RECORD_SIZE, &small, sizeof small);
+    *(volatile uint8_t *)(t->record + RECORD_VALID) = 0;
+    fence();
+}
+
+ALWAYS_INLINE void open_record(thread *t, state s)
+{
+    fence();
+    *(volatile state *)(t->record + RECORD_VALID) = s;
 }
 
 /* ---- scopes ---- */
@@ -95,25 +104,26 @@ void kiln_span_enter(kiln_span_scope *scope, const uint8_t trace_id[16], const u
                      uint8_t trace_flags)
 {
     thread *t = this_thread();
-    memcpy(scope->saved, t->record, sizeof scope->saved); /* the header, and 4 bytes that stay */
+    uint16_t size = size_of(t);
+    memcpy(&scope->saved[0], t->record, 16);
+    memcpy(&scope->saved[2], t->record + RECORD_SPAN_ID, 8);
+    scope->saved[3] = state_of(t);
     scope->base = t->base;
     close_record(t);
     memcpy(t->record, trace_id, 16);
     memcpy(t->record + RECORD_SPAN_ID, span_id, 8);
-    t->record[RECORD_FLAGS] = trace_flags;
-    t->base = size_of(t);
-    open_record(t, 1);
+    t->base = size;
+    open_record(t, state_make(1, trace_flags, size));
 }
 
 void kiln_span_exit(const kiln_span_scope *scope)
 {
     thread *t = this_thread();
-    const uint8_t *saved = (const uint8_t *)scope->saved;
     close_record(t);
-    memcpy(t->record, saved, RECORD_VALID);
-    memcpy(t->record + RECORD_FLAGS, saved + RECORD_FLAGS, RECORD_ATTRS - RECORD_FLAGS);
+    memcpy(t->record, &scope->saved[0], 16);
+    memcpy(t->record + RECORD_SPAN_ID, &scope->saved[2], 8);
     t->base = (uint16_t)scope->base;
-    open_record(t, saved[RECORD_VALID]);
+    open_record(t, (state)scope->saved[3]);
 }
 
 /* ---- attributes ---- */
@@ -134,24 +144,21 @@ static void put_entry(uint8_t *p, uint8_t key, const char *value, size_t n)
     if (n) memcpy(p + 2, value, n);
 }
 
-/* Behind the last entry: readers go by the size, which is raised last. */
-static void append(thread *t, uint8_t key, const char *value, size_t n)
+/* Behind the last entry: readers go by the size, which is raised last.  Outside any scope this is the
+ * first thing to see. */
+static void append(thread *t, uint16_t size, uint8_t key, const char *value, size_t n)
 {
-    size_t size = size_of(t);
     put_entry(t->record + RECORD_ATTRS + size, key, value, n);
-    fence();
-    set_size(t, size + 2 + n);
-    open_record(t, 1); /* outside any scope this is the first thing to see */
+    open_record(t, state_make(1, t->record[RECORD_FLAGS], (uint16_t)(size + 2 + n)));
 }
 
 static void replace(thread *t, uint8_t *old, uint8_t key, const char *value, size_t n)
 {
-    size_t gone = 2 + (size_t)old[1], size = size_of(t);
+    uint16_t gone = (uint16_t)(2 + old[1]), size = size_of(t);
     const uint8_t *end = t->record + RECORD_ATTRS + size, *next = old + gone;
     close_record(t);
     memmove(old, next, (size_t)(end - next));
-    set_size(t, size - gone);
-    append(t, key, value, n);
+    append(t, (uint16_t)(size - gone), key, value, n);
 }
 
 /* How much of a longer value fits without ending inside a character. */
@@ -176,7 +183,7 @@ bool kiln_span_attr(int key, const char *value, size_t n)
     if (old)
         replace(t, old, (uint8_t)key, value, kept);
     else
-        append(t, (uint8_t)key, value, kept);
+        append(t, size_of(t), (uint8_t)key, value, kept);
     return true;
 }
 
@@ -197,10 +204,9 @@ static void load(thread *t, const kiln_span_context *in)
     if (size > KILN_SPAN_ATTR_BYTES) return load(t, NULL); /* not a context of ours */
     close_record(t);
     memcpy(t->record, from, RECORD_VALID);
-    memcpy(t->record + RECORD_FLAGS, from + RECORD_FLAGS,
-           RECORD_ATTRS - RECORD_FLAGS + (size_t)size);
+    memcpy(t->record + RECORD_ATTRS, from + RECORD_ATTRS, size);
     t->base = in ? in->base : 0;
-    open_record(t, from[RECORD_VALID]);
+    open_record(t, state_make(from[RECORD_VALID], from[RECORD_FLAGS], size));
 }
 
 void kiln_span_current(kiln_span_context *out) { save(this_thread(), out); }
