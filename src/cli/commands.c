@@ -283,6 +283,29 @@ static const command all_commands[COMMAND_COUNT] = {
             .max_args = 1,
             .run = cmd_ctx,
         },
+    [COMMAND_SEND] =
+        {
+            .name = "send",
+            .args = "FILE... --to URL",
+            .summary = "send profiles to a receiver of OpenTelemetry",
+            .about = "Reads profiles of any format and sends each file as one OTLP request, over "
+                     "gRPC or HTTP, and says what the receiver accepted and what it rejected.\n\n"
+                     "A receiver that is down or busy is tried again for a while, as it asks; "
+                     "--spool keeps what could not be delivered for the next time. The "
+                     "OTEL_EXPORTER_OTLP_* variables are followed where no option says "
+                     "otherwise.",
+            .examples = {{"To a collector on this machine, by gRPC",
+                          "kiln send app.pprof --to http://localhost:4317"},
+                         {"By HTTP with TLS and a token",
+                          "kiln send app.otlp --to https://otel.example.com --header "
+                          "'authorization=Bearer '$TOKEN"},
+                         {"Today or tomorrow",
+                          "kiln send --spool ~/.cache/kiln/spool app.otlp --to http://host:4318"}},
+            .operands = OPERAND_FILES,
+            .min_args = 1,
+            .max_args = SIZE_MAX,
+            .run = cmd_send,
+        },
     [COMMAND_FORMATS] =
         {
             .name = "formats",

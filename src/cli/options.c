@@ -12,7 +12,8 @@
 #define ASKERS                                                                                     \
     (IN(TOP) | IN(TREE) | IN(PEEK) | IN(LIST) | IN(TRACES) | IN(DIFF) | IN(SERIES) | IN(FLAME))
 #define GRAPHS (IN(TOP) | IN(TREE) | IN(PEEK) | IN(DIFF))
-#define READERS (IN(INFO) | IN(CAT) | IN(CONVERT) | IN(CHECK) | IN(MERGE) | IN(SYMBOLIZE) | ASKERS)
+#define READERS                                                                                    \
+    (IN(INFO) | IN(CAT) | IN(CONVERT) | IN(CHECK) | IN(MERGE) | IN(SYMBOLIZE) | IN(SEND) | ASKERS)
 #define AT(field) offsetof(cli_options, field)
 
 #define LAYOUTS "1.3 1.4 1.5 1.6 1.7 1.8 1.9 1.10 1.11 current"
@@ -105,8 +106,35 @@ static const option_desc all_options[] = {
      "Most bytes of indexes to keep (default 1GiB)."},
     {"strict", 0, OPTION_FLAG, AT(strict), IN(SYMBOLIZE), NULL, NULL,
      "Write nothing and exit with 1 when an address is left without a name."},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), IN(CONVERT) | IN(CHECK) | IN(MERGE) | IN(SYMBOLIZE),
-     NULL, NULL, "Say nothing unless something fails."},
+    {"to", 't', OPTION_TEXT, AT(address), IN(SEND), "URL", NULL,
+     "Where to: http://HOST:PORT, https://HOST:PORT, or HOST. Port 4317 means gRPC, others HTTP. "
+     "Without it OTEL_EXPORTER_OTLP_ENDPOINT and its kin decide."},
+    {"as", 0, OPTION_CHOICE, AT(signal), IN(SEND), "SIGNAL", "profiles logs",
+     "Send OTLP profiles (default), or log records as Splunk's agents send them."},
+    {"protocol", 0, OPTION_CHOICE, AT(protocol), IN(SEND), "PROTOCOL", "grpc http/protobuf",
+     "How to talk, where the port does not say it."},
+    {"compression", 0, OPTION_CHOICE, AT(compression), IN(SEND), "HOW", "none gzip zstd",
+     "Compress requests."},
+    {"header", 0, OPTION_EACH, AT(headers), IN(SEND), "NAME=VALUE", NULL,
+     "Send this header too. May be repeated."},
+    {"timeout", 0, OPTION_TEXT, AT(timeout), IN(SEND), "TIME", NULL,
+     "How long one attempt may take (default 10s)."},
+    {"wait", 0, OPTION_TEXT, AT(wait), IN(SEND), "TIME", NULL,
+     "How long to go on trying when the receiver is down or busy (default 10s)."},
+    {"ca", 0, OPTION_PATH, AT(ca), IN(SEND), "FILE", NULL,
+     "Trust certificates signed by these (PEM), instead of the machine's list."},
+    {"cert", 0, OPTION_PATH, AT(cert), IN(SEND), "FILE", NULL, "Our own certificate (PEM)."},
+    {"key", 0, OPTION_PATH, AT(key), IN(SEND), "FILE", NULL,
+     "The key of our own certificate (default: in the file of --cert)."},
+    {"spool", 0, OPTION_PATH, AT(spool), IN(SEND), "DIR", NULL,
+     "Keep what could not be delivered here; the next send with it delivers that first."},
+    {"spool-size", 0, OPTION_SIZE, AT(spool_size), IN(SEND), "SIZE", NULL,
+     "Most bytes to keep there (default 256MiB); the oldest go first."},
+    {"json", 0, OPTION_FLAG, AT(json), IN(SEND), NULL, NULL,
+     "Print what became of each file as JSON (docs/send.md)."},
+    {"quiet", 'q', OPTION_FLAG, AT(quiet),
+     IN(CONVERT) | IN(CHECK) | IN(MERGE) | IN(SYMBOLIZE) | IN(SEND), NULL, NULL,
+     "Say nothing unless something fails."},
     {"rules", 0, OPTION_FLAG, AT(rules), IN(CHECK), NULL, NULL, "List the rules and exit."},
     {"only", 0, OPTION_LIST, AT(only), IN(CHECK), "RULES", NULL,
      "Check only these rules, such as P-06,P-21."},

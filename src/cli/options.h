@@ -59,6 +59,12 @@ typedef struct cli_options {
     option_fraction fdr;
     option_count noise;
     option_list gates;
+
+    /* send */
+    const char *address, *protocol, *signal, *compression, *timeout, *wait, *ca, *cert, *key,
+        *spool;
+    option_list headers;
+    uint64_t spool_size;
 } cli_options;
 
 typedef enum option_kind {
@@ -102,6 +108,7 @@ typedef enum command_id {
     COMMAND_FLAME,
     COMMAND_SYMBOLIZE,
     COMMAND_CTX,
+    COMMAND_SEND,
     COMMAND_FORMATS,
     COMMAND_HELP,
     COMMAND_VERSION,

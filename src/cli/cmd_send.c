@@ -1,0 +1,192 @@
+/* `kiln send`: files of any format to a receiver of OTLP. */
+#include "cli/cli.h"
+
+#include "cli/input.h"
+#include "cli/number.h"
+#include "cli/send.h"
+#include "base/ban.h"
+
+#define WAIT_NS (10 * NS_PER_S)
+#define CLOSE_NS (1 * NS_PER_S)
+
+/* ---- where to ---- */
+
+static const char *get_variable(void *who, const char *name)
+{
+    (void)who;
+    return getenv(name);
+}
+
+static void warn_variable(void *who, const char *sentence) { cli_note(who, "%s", sentence); }
+
+static bool take_duration(const char *option, const char *text, uint64_t *ns, err *e)
+{
+    if (!text || duration_parse(str_of(text), ns)) return true;
+    return err_set(e, ERR_USAGE, "--%s wants a time such as 10s or 500ms, not `%s`", option, text);
+}
+
+static bool take_header(str text, arena *a, http_headers *out, err *e)
+{
+    const char *eq = memchr(text.p, '=', text.n);
+    size_t n = eq ? (size_t)(eq - text.p) : 0;
+    char *name = arena_alloc(a, n + 1);
+    http_header *h = name && n ? vec_push(a, out) : NULL;
+    if (!h) return err_set(e, ERR_USAGE, "--header wants NAME=VALUE, not `%.*s`", STR_ARG(text));
+    for (size_t i = 0; i < n; i++)
+        name[i] = text.p[i] >= 'A' && text.p[i] <= 'Z' ? (char)(text.p[i] + 32) : text.p[i];
+    *h = (http_header){{name, n}, {eq + 1, text.n - n - 1}};
+    return true;
+}
+
+static bool take_address(sending *s, err *e)
+{
+    const cli_options *o = &s->c->o;
+    otlp_config *k = &s->config;
+    if (o->protocol && !otlp_protocol_parse(str_of(o->protocol), &k->protocol)) return false;
+    bool told = o->protocol || getenv("OTEL_EXPORTER_OTLP_PROTOCOL");
+    if (o->address) {
+        k->set_endpoint = "--to ";
+        return otlp_config_address(k, str_of(o->address), !told, &s->arena, e);
+    }
+    if (getenv("OTEL_EXPORTER_OTLP_ENDPOINT") || getenv("OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT") ||
+        getenv("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"))
+        return true;
+    return err_set(e, ERR_USAGE, "send wants a receiver; for example: %s",
+                   s->c->command->examples[0].line);
+}
+
+static bool configure(sending *s, err *e)
+{
+    const cli_options *o = &s->c->o;
+    otlp_environment env = {get_variable, warn_variable, s->c};
+    otlp_config *k = &s->config;
+    bool logs = o->signal && !strcmp(o->signal, "logs");
+    if (!otlp_config_read(logs ? OTLP_LOGS : OTLP_PROFILES, &env, &s->arena, k, e)) return false;
+    k->set_protocol = "--protocol ", k->set_ca = "--ca ";
+    if (o->compression && !otlp_codec_parse(str_of(o->compression), &k->codec)) return false;
+    if (o->ca) k->tls.ca = o->ca;
+    if (o->cert) k->tls.cert = o->cert, k->tls.key = NULL;
+    if (o->key) k->tls.key = o->key;
+    s->wait = WAIT_NS;
+    if (!take_duration("timeout", o->timeout, &k->timeout, e) ||
+        !take_duration("wait", o->wait, &s->wait, e))
+        return false;
+    for (size_t i = 0; i < o->headers.n; i++)
+        if (!take_header(o->headers.v[i], &s->arena, &k->headers, e)) return false;
+    return take_address(s, e);
+}
+
+/* ---- what the exporter tells, in its thread; the main one waits meanwhile ---- */
+
+static void on_settled(void *who, const settled *t)
+{
+    sending *s = who;
+    if (!t->cookie) { /* from the spool: told in one line */
+        bool good = t->outcome == OUTCOME_ACCEPTED || t->outcome == OUTCOME_PARTIAL;
+        uint64_t rejected = good ? (uint64_t)t->rejected : t->items;
+        s->from_spool.items += t->items - (rejected < t->items ? rejected : t->items);
+        s->from_spool.rejected += rejected;
+        s->from_spool.attempts++;
+        return;
+    }
+    sent *f = &s->v[t->cookie - 1];
+    f->settled = true;
+    f->outcome = t->outcome;
+    f->rejected = (uint64_t)t->rejected;
+    f->attempts = t->attempts;
+    snprintf(f->text, sizeof f->text, "%s", t->text);
+}
+
+static void on_say(void *who, const char *sentence)
+{
+    sending *s = who;
+    cli_status(s->c, "%s", sentence);
+}
+
+/* ---- files ---- */
+
+static bool encode(sending *s, input *in, buf *out, err *e)
+{
+    const format *to = s->config.signal == OTLP_LOGS ? &format_splunk_logs : &format_otlp;
+    if (document_is(&in->doc, to)) { /* nothing to change: the bytes go as they are */
+        buf_str(out, in->doc.bytes);
+        return !out->failed || err_set(e, ERR_LIMIT, "out of memory");
+    }
+    write_opts w = {.ledger = &in->ledger};
+    return to->write(to, &in->doc.model, &w, out, e);
+}
+
+static void send_file(sending *s, size_t i)
+{
+    cli *c = s->c;
+    sent *t = &s->v[i];
+    input in;
+    buf bytes = {0};
+    err e = {0};
+    if (!input_open(c, t->path, &in)) return;
+    bool ok = encode(s, &in, &bytes, &e);
+    input_close(&in);
+    if (!ok) cli_fail_err(c, t->path, &e);
+    if (!ok) return buf_free(&bytes);
+    t->bytes = bytes.n;
+    t->items = otlp_count_items(buf_view(&bytes));
+    cli_status(c, "sending %s ...", input_name(t->path));
+    bool taken = exporter_submit(s->exporter, &bytes, t->items, i + 1);
+    if (!taken)
+        cli_fail(c, EXIT_BAD_INPUT, "%s: %zu bytes do not fit into the queue", t->path, t->bytes);
+    buf_free(&bytes);
+    /* max_age ends it; the rest is for what is still under way then. */
+    if (taken) (void)exporter_flush(s->exporter, s->wait + s->config.timeout + 5 * NS_PER_S);
+    cli_status(c, "%s", "");
+}
+
+static void send_all(sending *s)
+{
+    cli *c = s->c;
+    for (size_t i = 0; i < s->n; i++) send_file(s, i);
+    exporter_close(s->exporter, CLOSE_NS, &s->counts);
+    for (size_t i = 0; i < s->n; i++) {
+        const sent *t = &s->v[i];
+        exit_code code = t->settled ? send_exit_code(t) : EXIT_FINE; /* the others were told */
+        if (c->o.json && code > c->worst) c->worst = code;
+        if (!c->o.json && t->settled) send_tell_text(s, t);
+    }
+    if (c->o.json)
+        send_tell_json(s);
+    else
+        send_tell_spool(s);
+}
+
+static bool open_exporter(sending *s, err *e)
+{
+    const cli_options *o = &s->c->o;
+    exporter_opts x = {
+        .sender = {.config = &s->config,
+                   .max_age = s->wait,
+                   .agent = "kiln/" KILN_VERSION,
+                   .settled = on_settled,
+                   .say = on_say,
+                   .who = s},
+        .spool_dir = o->spool,
+        .spool_max = o->spool_size,
+        .max_queue = SIZE_MAX / 2, /* one file at a time: its own limits hold */
+    };
+    s->exporter = exporter_open(&x, e);
+    return s->exporter != NULL;
+}
+
+exit_code cmd_send(cli *c)
+{
+    sending s = {.c = c, .n = c->n_args};
+    err e = {0};
+    s.v = arena_new(&s.arena, sent, s.n);
+    for (size_t i = 0; s.v && i < s.n; i++) s.v[i].path = c->args[i];
+    if (!s.v)
+        cli_fail(c, EXIT_ENVIRONMENT, "out of memory");
+    else if (!configure(&s, &e) || !open_exporter(&s, &e))
+        cli_fail_err(c, NULL, &e);
+    else
+        send_all(&s);
+    arena_free(&s.arena);
+    return c->worst;
+}

@@ -1,0 +1,121 @@
+#include "cli/send.h"
+
+#include "cli/input.h"
+#include "draw/human.h"
+#include "wire/json.h"
+#include "base/ban.h"
+
+static const char *items_word(const sending *s, uint64_t n)
+{
+    bool logs = s->config.signal == OTLP_LOGS;
+    return n == 1 ? (logs ? "log record" : "profile") : (logs ? "log records" : "profiles");
+}
+
+exit_code send_exit_code(const sent *t)
+{
+    switch (t->outcome) {
+    case OUTCOME_ACCEPTED: return EXIT_FINE;
+    case OUTCOME_PARTIAL: return t->rejected ? EXIT_BAD_INPUT : EXIT_FINE;
+    case OUTCOME_REFUSED:
+    case OUTCOME_TOO_LARGE: return EXIT_BAD_INPUT;
+    case OUTCOME_MISFIT:
+    case OUTCOME_EXPIRED:
+    case OUTCOME_SPOOLED: /* kept, but not there: a script wants to know */
+    case OUTCOME_UNSENT:
+    case OUTCOME_LOST: break;
+    }
+    return EXIT_ENVIRONMENT;
+}
+
+void send_tell_text(const sending *s, const sent *t)
+{
+    cli *c = s->c;
+    char n[HUMAN_MAX], all[HUMAN_MAX];
+    exit_code code = send_exit_code(t);
+    const char *name = input_name(t->path);
+    if (t->outcome == OUTCOME_SPOOLED) {
+        cli_fail(c, code, "%s: not delivered, kept in %s: %s", name, c->o.spool, t->text);
+    } else if (t->outcome == OUTCOME_PARTIAL && t->rejected) {
+        cli_fail(c, code, "%s: %s of %s %s were rejected: %s", name, human_count(t->rejected, n),
+                 human_count(t->items, all), items_word(s, t->items), t->text);
+    } else if (code != EXIT_FINE) {
+        const char *what = code == EXIT_BAD_INPUT ? "refused" : "not delivered";
+        cli_fail(c, code, "%s: %s: %s", name, what, t->text);
+    } else if (!c->o.quiet) {
+        buf_printf(&c->out, "%s: %s %s accepted%s%s\n", name, human_count(t->items, n),
+                   items_word(s, t->items), t->text[0] ? "; " : "", t->text);
+    }
+    if (t->outcome == OUTCOME_TOO_LARGE)
+        cli_note(c, "  `kiln convert --split FILE... DIR/` makes smaller files; --compression does "
+                    "not help");
+}
+
+void send_tell_spool(const sending *s)
+{
+    const sent *t = &s->from_spool;
+    char n[HUMAN_MAX], r[HUMAN_MAX];
+    if (!t->attempts || s->c->o.quiet) return;
+    buf_printf(&s->c->out, "%s: %s %s of earlier times accepted", s->c->o.spool,
+               human_count(t->items, n), items_word(s, t->items));
+    if (t->rejected) buf_printf(&s->c->out, ", %s rejected", human_count(t->rejected, r));
+    buf_putc(&s->c->out, '\n');
+}
+
+static void put_number(json_out *o, const char *key, uint64_t v)
+{
+    json_put_key(o, str_of(key));
+    json_put_u64(o, v);
+}
+
+static void put_text(json_out *o, const char *key, const char *v)
+{
+    json_put_key(o, str_of(key));
+    if (v && *v)
+        json_put_str(o, str_of(v));
+    else
+        json_put_null(o);
+}
+
+static void put_file(json_out *o, const sent *t)
+{
+    json_put_object(o);
+    json_put_key(o, STR("path"));
+    input_path_json(o, t->path);
+    put_text(o, "outcome", t->settled ? outcome_name(t->outcome) : "unreadable");
+    put_number(o, "items", t->items);
+    put_number(o, "rejected", t->rejected);
+    put_number(o, "bytes", t->bytes);
+    put_number(o, "attempts", t->attempts);
+    json_put_key(o, STR("message"));
+    if (t->text[0])
+        input_path_json(o, t->text); /* the receiver's words: perhaps no UTF-8 */
+    else
+        json_put_null(o);
+    json_put_object_end(o);
+}
+
+void send_tell_json(const sending *s)
+{
+    json_out o = {.b = &s->c->out, .pretty = true};
+    char to[320];
+    const url *u = &s->config.to;
+    snprintf(to, sizeof to, u->bracketed ? "%s://[%.*s]:%u" : "%s://%.*s:%u",
+             u->tls ? "https" : "http", STR_ARG(u->host), u->port);
+    json_put_object(&o);
+    put_number(&o, "schema", 1);
+    put_text(&o, "to", to);
+    put_text(&o, "signal", otlp_signal_name(s->config.signal));
+    put_text(&o, "protocol", otlp_protocol_name(s->config.protocol));
+    json_put_key(&o, STR("files"));
+    json_put_array(&o);
+    for (size_t i = 0; i < s->n; i++) put_file(&o, &s->v[i]);
+    json_put_array_end(&o);
+    json_put_key(&o, STR("counters"));
+    json_put_object(&o);
+#define X(name, what) put_number(&o, #name, s->counts.name);
+    OTLP_COUNTERS(X)
+#undef X
+    json_put_object_end(&o);
+    json_put_object_end(&o);
+    buf_putc(&s->c->out, '\n');
+}

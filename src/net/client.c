@@ -1,0 +1,326 @@
+#include "net/client.h"
+
+#include "net/conn.h"
+#include "net/h2.h"
+#include "net/http1.h"
+#include "base/ban.h"
+
+enum { MAX_HEAD = 48 };
+
+struct http_client {
+    http_client_opts o;
+    loop *loop;
+    char host[256], authority[272];
+    conn *conn;
+    h2 *h2;        /* when the connection speaks it */
+    bool open;     /* the connection may be written to */
+    bool spoke_h2; /* the peer has sent a frame: what it speaks is certain */
+    http1 http1;
+    http_message answer; /* of HTTP/1.1 */
+
+    http_request now; /* under way */
+    bool busy, sent;
+    bool reused;    /* `now` went out on a connection that had served before */
+    bool heard;     /* a byte came back since it was sent */
+    int32_t stream; /* HTTP/2 */
+    unsigned served;
+    loop_timer timeout, later;
+    err why; /* told by `later` */
+    http_misfit misfit;
+};
+
+static bool begin(http_client *c, err *e);
+
+/* The two cannot talk, however often they try. */
+static bool misfit(http_client *c, http_misfit why, const char *what, err *e)
+{
+    c->misfit = why;
+    return err_set(e, ERR_UNSUPPORTED, "%s %s", c->authority, what);
+}
+
+/* ---- the end of a request ---- */
+
+static void drop_conn(http_client *c)
+{
+    conn_close(c->conn);
+    h2_free(c->h2);
+    c->conn = NULL, c->h2 = NULL;
+    c->open = c->spoke_h2 = false;
+    c->served = 0;
+}
+
+static void finish(http_client *c, const http_message *m, const err *e)
+{
+    if (!c->busy) return;
+    c->busy = c->sent = false;
+    loop_disarm(c->loop, &c->timeout);
+    loop_disarm(c->loop, &c->later);
+    c->o.done(c->o.who, m, e);
+}
+
+static void finish_err(http_client *c, const err *e)
+{
+    err why = *e;
+    drop_conn(c);
+    finish(c, NULL, &why);
+}
+
+static void on_timeout(void *who)
+{
+    http_client *c = who;
+    err e = {0};
+    const char *what = !c->open ? "no connection" : "no answer";
+    err_set(&e, ERR_SYS, "%s: %s within %.3g s", c->authority, what,
+            (double)c->now.timeout / (double)NS_PER_S);
+    finish_err(c, &e);
+}
+
+static void on_later(void *who)
+{
+    http_client *c = who;
+    if (c->why.code)
+        finish_err(c, &c->why);
+    else if (c->h2)
+        h2_deliver(c->h2);
+}
+
+/* Failures inside http_client_send are told from the loop. */
+static void fail_later(http_client *c, const err *e)
+{
+    c->why = *e;
+    loop_arm(c->loop, &c->later, 0);
+}
+
+/* ---- writing ---- */
+
+static bool send_http1(http_client *c, err *e)
+{
+    const http_request *r = &c->now;
+    buf *b = conn_out(c->conn);
+    http_message_reset(&c->answer);
+    c->answer.body.limit = c->o.max_body;
+    http1_begin(&c->http1, HTTP1_RESPONSE, &c->answer);
+    if (!http1_put_request(b, r->method, r->path, str_of(c->authority), r->head, r->n_head,
+                           r->body[0].n + r->body[1].n, e))
+        return false;
+    buf_str(b, r->body[0]);
+    buf_str(b, r->body[1]);
+    conn_flush(c->conn);
+    return true;
+}
+
+static bool flush_h2(http_client *c, err *e)
+{
+    if (!h2_take(c->h2, conn_out(c->conn), e)) return false;
+    conn_flush(c->conn);
+    return true;
+}
+
+static bool send_h2(http_client *c, err *e)
+{
+    const http_request *r = &c->now;
+    http_header head[MAX_HEAD] = {{STR(":method"), r->method},
+                                  {STR(":scheme"), c->o.to.tls ? STR("https") : STR("http")},
+                                  {STR(":authority"), str_of(c->authority)},
+                                  {STR(":path"), r->path}};
+    if (r->n_head > MAX_HEAD - 4)
+        return err_set(e, ERR_LIMIT, "more than %d headers", MAX_HEAD - 4);
+    for (size_t i = 0; i < r->n_head; i++) {
+        head[4 + i] = r->head[i];
+        if (!http_name_valid(r->head[i].name) || !http_value_valid(r->head[i].value))
+            return err_set(e, ERR_USAGE, "`%.*s` cannot be sent as a header",
+                           STR_ARG(r->head[i].name));
+    }
+    h2_send s = {.head = head, .n_head = 4 + r->n_head, .body = {r->body[0], r->body[1]}};
+    c->stream = h2_request(c->h2, &s, e);
+    c->why = (err){0};
+    loop_arm(c->loop, &c->later, 0); /* should it have failed at once */
+    return c->stream >= 0 && flush_h2(c, e);
+}
+
+static bool send_now(http_client *c, err *e)
+{
+    c->sent = true;
+    c->heard = false;
+    c->reused = c->served > 0;
+    return c->h2 ? send_h2(c, e) : send_http1(c, e);
+}
+
+/* ---- what the connection tells ---- */
+
+static void h2_done(void *who, int32_t stream, http_message *m)
+{
+    http_client *c = who;
+    if (!c->busy || stream != c->stream) return;
+    c->served++;
+    finish(c, m, NULL);
+}
+
+static void h2_failed(void *who, int32_t stream, bool unprocessed, const err *e)
+{
+    http_client *c = who;
+    (void)unprocessed; /* whoever asked tries again in any case */
+    if (!c->busy || stream != c->stream) return;
+    err why = *e;
+    err_in(&why, "%s", c->authority);
+    finish(c, NULL, &why);
+}
+
+static bool wants_h2(const http_client *c, conn *k)
+{
+    return conn_tls(k) ? str_eq(tls_alpn(conn_tls(k)), STR("h2")) : c->o.h2;
+}
+
+static void on_open(void *who, conn *k)
+{
+    http_client *c = who;
+    err e = {0};
+    c->conn = k;
+    c->open = true;
+    if (wants_h2(c, k)) {
+        h2_opts o = {.max_body = c->o.max_body};
+        h2_events ev = {h2_done, h2_failed, c};
+        c->h2 = h2_open(&o, &ev, &e);
+    } else if (c->o.h2) {
+        misfit(c, HTTP_PEER_HTTP1, "speaks no HTTP/2, which gRPC needs", &e);
+    }
+    if (!e.code && c->busy && !send_now(c, &e)) err_in(&e, "%s", c->authority);
+    if (e.code) finish_err(c, &e);
+}
+
+/* A peer that speaks something else shows it in its first bytes. */
+static bool check_first(http_client *c, str bytes, err *e)
+{
+    if (!c->o.to.tls && tls_begins((unsigned char)bytes.p[0]) && bytes.n > 1 && bytes.p[1] == 3)
+        return misfit(c, HTTP_PEER_TLS, "speaks TLS, not plaintext", e);
+    if (c->h2 && bytes.n >= 5 && !memcmp(bytes.p, "HTTP/", 5))
+        return misfit(c, HTTP_PEER_HTTP1, "speaks HTTP/1.1, not gRPC", e);
+    /* An HTTP/2 peer begins with its SETTINGS frame: three bytes of length, then type 4. */
+    if (!c->h2 && bytes.n >= 4 && bytes.p[0] == 0 && bytes.p[3] == 4)
+        return misfit(c, HTTP_PEER_HTTP2, "speaks gRPC, not HTTP/1.1", e);
+    return true;
+}
+
+static bool take_http1(http_client *c, str bytes, err *e)
+{
+    if (!c->busy || !c->sent)
+        return err_set(e, ERR_MALFORMED, "%s sent bytes nobody asked for", c->authority);
+    if (!http1_feed(&c->http1, &bytes, e)) return false;
+    if (c->http1.state != HTTP1_DONE) return true;
+    c->served++;
+    bool keep = c->http1.keeps && !bytes.n &&
+                !conn_unsent(c->conn); /* answered early: it is not listening */
+    if (!keep) drop_conn(c);
+    finish(c, &c->answer, NULL);
+    return true;
+}
+
+static bool take_h2(http_client *c, str bytes, err *e)
+{
+    h2 *s = c->h2;
+    if (!h2_feed(s, bytes, e) || !flush_h2(c, e)) return false;
+    h2_deliver(s);
+    if (c->h2 == s && !c->busy && h2_over(s)) drop_conn(c);
+    return true;
+}
+
+static void on_data(void *who, conn *k, str bytes)
+{
+    (void)k;
+    http_client *c = who;
+    err e = {0};
+    bool first = !c->served && !c->heard && !c->spoke_h2;
+    c->heard = c->spoke_h2 = true;
+    bool ok = (!first || check_first(c, bytes, &e)) &&
+              (c->h2 ? take_h2(c, bytes, &e) : take_http1(c, bytes, &e));
+    if (ok) return;
+    if (!e.path[0] && e.code != ERR_UNSUPPORTED) err_in(&e, "%s", c->authority);
+    finish_err(c, &e);
+}
+
+/* The connection is gone.  A kept one may have been closed while our request was on its way: such a request
+ * goes out once more, on a new connection. */
+static void on_closed(void *who, conn *k, const err *e)
+{
+    http_client *c = who;
+    err why = *e;
+    tls_trouble shaken = conn_tls(k) ? tls_trouble_of(conn_tls(k)) : TLS_FINE;
+    bool dialled = conn_dialled(k);
+    bool again = c->busy && c->sent && c->reused && !c->heard;
+    bool shaking = conn_tls(k) && (!c->open || shaken);
+    c->conn = NULL;
+    bool complete = c->busy && c->sent && !c->h2 && !why.code && http1_end(&c->http1, &why);
+    drop_conn(c);
+    if (complete) {
+        finish(c, &c->answer, NULL);
+        return;
+    }
+    if (!c->busy) return;
+    if (again) {
+        c->reused = c->sent = false;
+        why = (err){0};
+        if (begin(c, &why)) return;
+    }
+    if (!why.code) err_set(&why, ERR_SYS, "the peer closed the connection without an answer");
+    if (shaken == TLS_PLAINTEXT) {
+        why = (err){0};
+        misfit(c, HTTP_PEER_PLAINTEXT, "speaks plaintext, not TLS", &why);
+    } else {
+        static const http_misfit of[] = {
+            [TLS_UNTRUSTED] = HTTP_PEER_UNTRUSTED, [TLS_FAILED] = HTTP_PEER_TLS_FAILED};
+        if (shaking && dialled) c->misfit = shaken ? of[shaken] : HTTP_PEER_MUTE;
+        err_in(&why, "%s", c->authority);
+    }
+    finish(c, NULL, &why);
+}
+
+/* ---- requests ---- */
+
+static bool begin(http_client *c, err *e)
+{
+    conn_events ev = {.open = on_open, .data = on_data, .closed = on_closed, .who = c};
+    c->conn = conn_dial(c->loop, c->host, c->o.to.port, c->o.tls, &ev, e);
+    if (!c->conn) err_in(e, "%s", c->authority);
+    return c->conn != NULL;
+}
+
+void http_client_send(http_client *c, const http_request *r)
+{
+    err e = {0};
+    c->now = *r;
+    c->misfit = HTTP_FITS;
+    c->busy = true;
+    c->sent = false;
+    if (r->timeout) loop_arm(c->loop, &c->timeout, loop_now(c->loop) + r->timeout);
+    if (c->h2 && h2_over(c->h2)) drop_conn(c);
+    if (!(c->conn ? !c->open || send_now(c, &e) : begin(c, &e))) fail_later(c, &e);
+}
+
+http_client *http_client_open(loop *l, const http_client_opts *o, err *e)
+{
+    http_client *c = calloc(1, sizeof *c);
+    if (!c) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
+    c->o = *o, c->loop = l;
+    if (!c->o.max_body) c->o.max_body = HTTP_MAX_ANSWER;
+    bool usual = o->to.port == (o->to.tls ? 443 : 80) && !o->to.has_port;
+    snprintf(c->host, sizeof c->host, "%.*s", STR_ARG(o->to.host));
+    snprintf(c->authority, sizeof c->authority, o->to.bracketed ? "[%s]" : "%s", c->host);
+    size_t n = strlen(c->authority);
+    if (!usual) snprintf(c->authority + n, sizeof c->authority - n, ":%u", o->to.port);
+    c->timeout = (loop_timer){.due = on_timeout, .who = c};
+    c->later = (loop_timer){.due = on_later, .who = c};
+    return c;
+}
+
+void http_client_close(http_client *c)
+{
+    if (!c) return;
+    drop_conn(c);
+    loop_disarm(c->loop, &c->timeout);
+    loop_disarm(c->loop, &c->later);
+    http_message_free(&c->answer);
+    free(c);
+}
+
+http_misfit http_client_misfit(const http_client *c) { return c->misfit; }
+const char *http_client_authority(const http_client *c) { return c->authority; }

@@ -1,0 +1,396 @@
+#include "net/conn.h"
+
+#include "base/ban.h"
+#include <errno.h>
+#include <netdb.h>
+#include <unistd.h>
+
+enum { READ = 64 << 10, READS_A_ROUND = 16 };
+/* How long an address may take while there are others to try. */
+#define NEXT_ADDRESS_NS (2 * NS_PER_S)
+
+typedef enum conn_state { CONN_DIALLING, CONN_HANDSHAKE, CONN_OPEN } conn_state;
+
+struct conn {
+    loop *loop;
+    const world *world;
+    conn_events ev;
+    conn_state state;
+    loop_watch watch; /* fd -1: no socket now */
+    loop_timer next;  /* dialling: time for another address */
+    loop_timer fail;  /* delivers a failure that happened inside a call of the owner's */
+    err why;          /* of that failure */
+    struct addrinfo *addresses, *at;
+    tls *tls;
+    buf plain_out, out; /* plain_out: what the owner wrote, to be sealed; out: for the socket */
+    buf plain_in;
+    uint32_t watching;
+    bool paused, failed, unsaid; /* unsaid: `drained` is due when all is out */
+    bool mute;                   /* the peer stopped listening, but may have said why */
+    unsigned busy;               /* events under way: freeing waits for them */
+    bool dead;                   /* closed while busy */
+};
+
+static void on_ready(void *who, uint32_t events);
+static void on_next(void *who);
+static void on_fail(void *who);
+
+static void drop_front(buf *b, size_t n)
+{
+    b->p += n, b->head += n, b->n -= n, b->cap -= n;
+    if (!b->n) buf_reset(b);
+}
+
+/* ---- the life of the socket ---- */
+
+static void release(conn *c)
+{
+    loop_disarm(c->loop, &c->next);
+    loop_disarm(c->loop, &c->fail);
+    if (c->watch.fd >= 0) {
+        loop_forget(c->loop, &c->watch);
+        close(c->watch.fd);
+        c->watch.fd = -1;
+    }
+}
+
+static void destroy(conn *c)
+{
+    release(c);
+    if (c->addresses) freeaddrinfo(c->addresses);
+    tls_free(c->tls);
+    buf_free(&c->plain_out);
+    buf_free(&c->out);
+    buf_free(&c->plain_in);
+    free(c);
+}
+
+void conn_close(conn *c)
+{
+    if (!c) return;
+    if (c->tls && c->state == CONN_OPEN && !c->failed &&
+        !c->out.n) { /* a courtesy; it may be lost */
+        tls_end(c->tls, &c->out);
+        if (c->out.n) (void)c->world->send(c->world->who, c->watch.fd, c->out.p, c->out.n);
+    }
+    release(c);
+    c->dead = true;
+    if (!c->busy) destroy(c);
+}
+
+/* Brackets around events: true when the connection is still there afterwards. */
+static void enter(conn *c) { c->busy++; }
+static bool leave(conn *c)
+{
+    bool alive = !c->dead;
+    if (--c->busy == 0 && c->dead) destroy(c);
+    return alive;
+}
+
+static void say_closed(conn *c, const err *e)
+{
+    if (c->dead) return;
+    err why = *e;
+    release(c);
+    c->dead = true; /* the owner need not and must not close it */
+    enter(c);
+    c->ev.closed(c->ev.who, c, &why);
+    (void)leave(c);
+}
+
+/* Failures are told by the loop, never inside a call of the owner's. */
+static void fail_later(conn *c, const err *e)
+{
+    if (c->failed || c->dead) return;
+    c->failed = true;
+    c->why = *e;
+    loop_arm(c->loop, &c->fail, 0);
+}
+
+static void on_fail(void *who)
+{
+    conn *c = who;
+    say_closed(c, &c->why);
+}
+
+static conn *new_conn(loop *l, tls_context *t, const char *host, const conn_events *ev, err *e)
+{
+    conn *c = calloc(1, sizeof *c);
+    if (!c) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
+    *c = (conn){.loop = l, .world = loop_world(l), .ev = *ev};
+    c->watch = (loop_watch){-1, on_ready, c};
+    c->next = (loop_timer){.due = on_next, .who = c};
+    c->fail = (loop_timer){.due = on_fail, .who = c};
+    if (t && !(c->tls = tls_open(t, host, e))) destroy(c), c = NULL;
+    return c;
+}
+
+static bool watch_fd(conn *c, int fd, uint32_t events, err *e)
+{
+    c->watch.fd = fd;
+    c->watching = events;
+    if (loop_add(c->loop, &c->watch, events, e)) return true;
+    close(fd);
+    c->watch.fd = -1;
+    return false;
+}
+
+static void watch_for(conn *c)
+{
+    uint32_t want = (c->paused ? 0u : (uint32_t)EPOLLIN) | (c->out.n ? (uint32_t)EPOLLOUT : 0u);
+    if (c->state == CONN_DIALLING) want = EPOLLOUT;
+    if (want == c->watching || c->watch.fd < 0) return;
+    c->watching = want;
+    loop_change(c->loop, &c->watch, want);
+}
+
+/* ---- out ---- */
+
+static bool send_some(conn *c, err *e)
+{
+    while (c->out.n) {
+        ssize_t n = c->world->send(c->world->who, c->watch.fd, c->out.p, c->out.n);
+        if (n > 0) {
+            drop_front(&c->out, (size_t)n);
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            break;
+        } else if (errno == EPIPE || errno == ECONNRESET) {
+            c->mute = true; /* an answer may wait to be read: the reader finds it, or the end */
+            buf_reset(&c->out);
+        } else if (errno != EINTR) {
+            return err_sys(e, errno, "the connection broke while sending");
+        }
+    }
+    watch_for(c);
+    return true;
+}
+
+static bool push(conn *c, err *e)
+{
+    buf *b = &c->plain_out;
+    if (c->state == CONN_OPEN && b->n) {
+        bool ok = !b->failed;
+        if (ok && c->tls) {
+            ok = tls_seal(c->tls, buf_view(b), &c->out, e);
+        } else if (ok && !c->out.n) { /* nothing waits: hand the buffer on instead of copying it */
+            buf t = c->out;
+            c->out = *b, *b = t;
+        } else {
+            buf_str(&c->out, buf_view(b));
+        }
+        buf_reset(b);
+        if (c->mute) buf_reset(&c->out);
+        if (!ok || c->out.failed) return err_set(e, ERR_LIMIT, "out of memory");
+        c->unsaid = true;
+    }
+    return send_some(c, e);
+}
+
+buf *conn_out(conn *c) { return &c->plain_out; }
+
+void conn_flush(conn *c)
+{
+    err e = {0};
+    if (c->failed || c->dead || c->state != CONN_OPEN) return;
+    if (!push(c, &e)) fail_later(c, &e);
+}
+
+size_t conn_unsent(const conn *c) { return c->out.n + c->plain_out.n; }
+bool conn_dialled(const conn *c) { return c->state != CONN_DIALLING; }
+tls *conn_tls(const conn *c) { return c->tls; }
+
+void conn_pause(conn *c, bool paused)
+{
+    c->paused = paused;
+    if (!c->dead) watch_for(c);
+}
+
+/* ---- dialling ---- */
+
+static bool start(conn *c, err *e);
+
+static bool dial_next(conn *c, err *e)
+{
+    for (; c->at; c->at = c->at->ai_next) {
+        int fd = c->world->dial(c->world->who, c->at->ai_addr, c->at->ai_addrlen);
+        err why = {0};
+        if (fd < 0)
+            err_sys(&why, errno, "cannot connect");
+        else if (watch_fd(c, fd, EPOLLOUT, &why)) {
+            if (c->at->ai_next) loop_arm(c->loop, &c->next, loop_now(c->loop) + NEXT_ADDRESS_NS);
+            return true;
+        }
+        c->why = why;
+    }
+    *e = c->why;
+    return false;
+}
+
+static void give_up_address(conn *c, int why)
+{
+    err e = {0};
+    err_sys(&c->why, why, "cannot connect");
+    c->why.sys = why;
+    release(c);
+    c->at = c->at->ai_next;
+    if (!dial_next(c, &e)) say_closed(c, &e);
+}
+
+static void on_next(void *who)
+{
+    conn *c = who;
+    if (c->state == CONN_DIALLING) c->why = (err){0}, give_up_address(c, ETIMEDOUT);
+}
+
+static void on_dialled(conn *c)
+{
+    int why = 0;
+    socklen_t n = sizeof why;
+    if (getsockopt(c->watch.fd, SOL_SOCKET, SO_ERROR, &why, &n) != 0 && errno != ENOPROTOOPT)
+        why = errno;
+    if (why) {
+        c->why = (err){0};
+        give_up_address(c, why);
+        return;
+    }
+    loop_disarm(c->loop, &c->next);
+    err e = {0};
+    c->why = e;
+    if (!start(c, &e)) say_closed(c, &e);
+}
+
+conn *conn_dial(loop *l, const char *host, uint16_t port, tls_context *t, const conn_events *ev,
+                err *e)
+{
+    conn *c = new_conn(l, t, host, ev, e);
+    if (!c) return NULL;
+    char service[8];
+    snprintf(service, sizeof service, "%u", port);
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+    int r = getaddrinfo(host, service, &hints, &c->addresses);
+    c->at = c->addresses;
+    c->state = CONN_DIALLING;
+    if (r)
+        err_set(e, ERR_SYS, "cannot look up %s: %s", host,
+                r == EAI_SYSTEM ? strerror(errno) : gai_strerror(r));
+    else if (dial_next(c, e))
+        return c;
+    destroy(c);
+    return NULL;
+}
+
+conn *conn_take(loop *l, int fd, tls_context *t, const conn_events *ev, err *e)
+{
+    conn *c = new_conn(l, t, NULL, ev, e);
+    if (!c) return close(fd), NULL;
+    c->state = t ? CONN_HANDSHAKE : CONN_OPEN;
+    if (watch_fd(c, fd, EPOLLIN, e)) return c;
+    destroy(c);
+    return NULL;
+}
+
+/* ---- in ---- */
+
+static bool opened(conn *c, err *e)
+{
+    c->state = CONN_OPEN;
+    watch_for(c);
+    c->ev.open(c->ev.who, c);
+    return c->dead || c->failed || push(c, e);
+}
+
+/* The socket is connected: TLS begins, or it is open already. */
+static bool start(conn *c, err *e)
+{
+    enter(c);
+    bool ok;
+    if (c->tls) {
+        c->state = CONN_HANDSHAKE;
+        ok = tls_feed(c->tls, (str){0}, &c->plain_in, &c->out, e) && send_some(c, e);
+    } else {
+        ok = opened(c, e);
+    }
+    return !leave(c) || ok;
+}
+
+static bool take_plain(conn *c, err *e)
+{
+    bool was_open = c->state == CONN_OPEN;
+    if (!was_open && tls_ready(c->tls) && !opened(c, e)) return false;
+    if (c->plain_in.n && !c->dead && !c->failed) {
+        c->ev.data(c->ev.who, c, buf_view(&c->plain_in));
+        buf_reset(&c->plain_in);
+    }
+    return c->dead || c->failed || send_some(c, e);
+}
+
+static bool take_bytes(conn *c, str bytes, err *e)
+{
+    if (!c->tls) return c->ev.data(c->ev.who, c, bytes), true;
+    err why = {0};
+    bool ok = tls_feed(c->tls, bytes, &c->plain_in, &c->out, &why);
+    if (!ok) { /* first what came before the failure; the alert may go out or not */
+        if (c->plain_in.n && c->state == CONN_OPEN)
+            c->ev.data(c->ev.who, c, buf_view(&c->plain_in));
+        buf_reset(&c->plain_in);
+        if (!c->dead && c->out.n)
+            (void)c->world->send(c->world->who, c->watch.fd, c->out.p, c->out.n);
+        *e = why;
+        return c->dead;
+    }
+    return take_plain(c, e);
+}
+
+static bool ended(conn *c, err *e)
+{
+    if (c->state == CONN_HANDSHAKE)
+        err_set(e, ERR_SYS, "the peer closed the connection during the TLS handshake");
+    else if (c->mute)
+        err_set(e, ERR_SYS, "the peer closed the connection before all was sent");
+    return false;
+}
+
+/* false: it is over; e->code ERR_OK when the peer was done. */
+static bool read_some(conn *c, err *e)
+{
+    char chunk[READ];
+    for (int i = 0; i < READS_A_ROUND && !c->paused; i++) {
+        ssize_t n = c->world->recv(c->world->who, c->watch.fd, chunk, sizeof chunk);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
+        if (n < 0) return err_sys(e, errno, "the connection broke");
+        if (n == 0) return ended(c, e);
+        if (!take_bytes(c, (str){chunk, (size_t)n}, e)) return false;
+        if (c->dead || c->failed) return true;
+        if (c->tls && tls_ended(c->tls)) return false;
+    }
+    return true;
+}
+
+static void say_drained(conn *c)
+{
+    if (!c->unsaid || c->out.n || c->plain_out.n || c->dead || c->failed) return;
+    c->unsaid = false;
+    if (c->ev.drained) c->ev.drained(c->ev.who, c);
+}
+
+static void on_ready(void *who, uint32_t events)
+{
+    conn *c = who;
+    err e = {0};
+    if (c->failed) return; /* its timer tells */
+    enter(c);
+    bool ok = true;
+    if (c->state == CONN_DIALLING) {
+        on_dialled(c);
+    } else {
+        bool gone = events & (EPOLLERR | EPOLLHUP);
+        if (gone && c->paused)
+            ok = err_set(&e, ERR_SYS, "the peer went away");
+        else if (gone || events & EPOLLIN)
+            ok = read_some(c, &e);
+        if (ok && !c->dead && !c->failed) ok = send_some(c, &e);
+        if (ok) say_drained(c);
+    }
+    if (leave(c) && !ok) say_closed(c, &e);
+}

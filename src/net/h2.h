@@ -1,0 +1,53 @@
+/* net/h2.h - an HTTP/2 session by nghttp2, as bytes in and bytes out.  Client and server are one type.
+ *
+ * Every stream fills an http_message; when the peer's half is complete it is handed to `done`.  Bodies are
+ * held whole and bounded (max_body); a stream that exceeds it is reset with ERR_LIMIT. */
+#pragma once
+#include "net/message.h"
+
+typedef struct h2 h2;
+
+typedef struct h2_events {
+    /* The peer's message of this stream is complete: a response, or (server) a request to answer. */
+    void (*done)(void *who, int32_t stream, http_message *m);
+    /* The stream ended before that: e->code ERR_SYS when the peer reset it or went away, ERR_LIMIT.
+     * unprocessed: the peer promises that it did nothing with the request. */
+    void (*failed)(void *who, int32_t stream, bool unprocessed, const err *e);
+    void *who;
+} h2_events;
+
+typedef struct h2_opts {
+    bool server;
+    size_t max_body;      /* bytes of a message that is received; 0: HTTP_MAX_ANSWER */
+    uint32_t max_streams; /* at a time, from the peer; 0: 100 */
+} h2_opts;
+
+/* NULL: out of memory.  h2_take has the first bytes at once. */
+NODISCARD h2 *h2_open(const h2_opts *o, const h2_events *ev, err *e);
+void h2_free(h2 *s); /* no events */
+
+/* Bytes of the peer.  ERR_MALFORMED: the session is over. */
+NODISCARD bool h2_feed(h2 *s, str bytes, err *e);
+/* Appends what has to go to the peer now. */
+NODISCARD bool h2_take(h2 *s, buf *out, err *e);
+/* Calls the events of what happened in h2_feed and h2_take; they may use the session and free it. */
+void h2_deliver(h2 *s);
+/* Nothing more can come of it: no stream is open and no new one may be. */
+bool h2_over(const h2 *s);
+
+/* What to send; head[] begins with the pseudo headers.  The views of `body` (one behind the other) must
+ * live until done or failed; the rest is copied. */
+typedef struct h2_send {
+    const http_header *head;
+    size_t n_head;
+    str body[2];
+    const http_header *trailers;
+    size_t n_trailers;
+} h2_send;
+
+/* A new stream; its number, or -1 and `e`. */
+NODISCARD int32_t h2_request(h2 *s, const h2_send *r, err *e);
+/* Answers a stream. */
+NODISCARD bool h2_respond(h2 *s, int32_t stream, const h2_send *r, err *e);
+/* Ends a stream early, without an event. */
+void h2_reset(h2 *s, int32_t stream);

@@ -1,0 +1,336 @@
+#include "net/http1.h"
+
+#include "base/ban.h"
+#include <strings.h>
+
+/* ---- words ---- */
+
+static bool is_token(unsigned char c)
+{
+    return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') ||
+           (c && strchr("!#$%&'*+-.^_`|~", c));
+}
+
+bool http_name_valid(str name)
+{
+    for (size_t i = 0; i < name.n; i++)
+        if (!is_token((unsigned char)name.p[i])) return false;
+    return name.n > 0;
+}
+
+bool http_value_valid(str value)
+{
+    for (size_t i = 0; i < value.n; i++) {
+        unsigned char c = (unsigned char)value.p[i];
+        if ((c < ' ' && c != '\t') || c == 127) return false;
+    }
+    return true;
+}
+
+static bool is_word(str s, const char *word)
+{
+    size_t n = strlen(word);
+    return s.n == n && !strncasecmp(s.p, word, n);
+}
+
+static str trim(str s)
+{
+    while (s.n && (s.p[0] == ' ' || s.p[0] == '\t')) s.p++, s.n--;
+    while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t')) s.n--;
+    return s;
+}
+
+/* Is the word among those of a list with commas? */
+static bool has_word(str list, const char *word)
+{
+    while (list.n) {
+        const char *comma = memchr(list.p, ',', list.n);
+        size_t n = comma ? (size_t)(comma - list.p) : list.n;
+        if (is_word(trim((str){list.p, n}), word)) return true;
+        n += comma != NULL;
+        list = (str){list.p + n, list.n - n};
+    }
+    return false;
+}
+
+static bool fail(http1 *h, err *e, const char *what)
+{
+    h->state = HTTP1_FAILED;
+    return err_at(e, ERR_MALFORMED, h->at, "%s", what);
+}
+
+void http1_begin(http1 *h, http1_kind kind, http_message *m)
+{
+    h->kind = kind, h->state = HTTP1_START, h->m = m;
+    h->n_line = h->n_lines = 0;
+    h->left = h->at = 0;
+    h->keeps = h->began = h->chunked = h->has_length = h->expects = false;
+}
+
+/* ---- the first line ---- */
+
+static bool take_version(http1 *h, str v, err *e)
+{
+    if (v.n != 8 || memcmp(v.p, "HTTP/1.", 7) || v.p[7] < '0' || v.p[7] > '9')
+        return fail(h, e, "this is no HTTP/1.1");
+    h->keeps = v.p[7] != '0';
+    return true;
+}
+
+static bool take_status(http1 *h, str line, err *e)
+{
+    if (line.n < 12 || line.p[8] != ' ') return fail(h, e, "this is no HTTP/1.1 response");
+    if (!take_version(h, (str){line.p, 8}, e)) return false;
+    const char *d = line.p + 9;
+    unsigned status = 0;
+    for (int i = 0; i < 3; i++) {
+        if (d[i] < '0' || d[i] > '9') return fail(h, e, "the status is no number of three digits");
+        status = status * 10 + (unsigned)(d[i] - '0');
+    }
+    if (status < 100 || status > 599 || (line.n > 12 && line.p[12] != ' '))
+        return fail(h, e, "the status is no number of three digits");
+    h->m->status = status;
+    return true;
+}
+
+static bool take_request(http1 *h, str line, err *e)
+{
+    const char *a = memchr(line.p, ' ', line.n);
+    str rest = a ? (str){a + 1, line.n - (size_t)(a - line.p) - 1} : (str){0};
+    const char *b = rest.n ? memchr(rest.p, ' ', rest.n) : NULL;
+    if (!b) return fail(h, e, "this is no HTTP/1.1 request");
+    str method = {line.p, (size_t)(a - line.p)}, path = {rest.p, (size_t)(b - rest.p)};
+    if (!http_name_valid(method) || !path.n || !http_value_valid(path))
+        return fail(h, e, "this is no HTTP/1.1 request");
+    h->m->method = http_message_keep(h->m, method);
+    h->m->path = http_message_keep(h->m, path);
+    if (!h->m->method.p || !h->m->path.p) return err_set(e, ERR_LIMIT, "out of memory");
+    return take_version(h, (str){b + 1, rest.n - path.n - 1}, e);
+}
+
+/* ---- header lines ---- */
+
+static bool take_length(http1 *h, str value, err *e)
+{
+    uint64_t v = 0;
+    for (size_t i = 0; i < value.n; i++)
+        if (value.p[i] < '0' || value.p[i] > '9' || ckd_mul(&v, v, 10u) ||
+            ckd_add(&v, v, (unsigned)(value.p[i] - '0')))
+            return fail(h, e, "Content-Length is no number");
+    if (!value.n) return fail(h, e, "Content-Length is no number");
+    if (h->has_length && v != h->left) return fail(h, e, "two lengths that differ");
+    h->has_length = true;
+    h->left = v;
+    return true;
+}
+
+static bool take_header(http1 *h, str name, str value, err *e)
+{
+    if (is_word(name, "content-length")) return take_length(h, value, e);
+    if (is_word(name, "transfer-encoding")) {
+        if (h->chunked || !is_word(value, "chunked"))
+            return fail(h, e, "a Transfer-Encoding that is not `chunked`");
+        h->chunked = true;
+    }
+    if (is_word(name, "connection") && has_word(value, "close")) h->keeps = false;
+    if (is_word(name, "connection") && has_word(value, "keep-alive")) h->keeps = true;
+    if (is_word(name, "expect")) h->expects = is_word(value, "100-continue");
+    if (is_word(name, "host")) h->m->authority = http_message_keep(h->m, value);
+    return true;
+}
+
+static bool take_field(http1 *h, str line, http_headers *to, err *e)
+{
+    const char *colon = memchr(line.p, ':', line.n);
+    str name = {line.p, colon ? (size_t)(colon - line.p) : 0};
+    if (!http_name_valid(name)) return fail(h, e, "a header line without a name");
+    str value = trim((str){colon + 1, line.n - name.n - 1});
+    if (!http_value_valid(value)) return fail(h, e, "a header with a control character");
+    if (to == &h->m->head && !take_header(h, name, value, e)) return false;
+    if (http_message_add(h->m, to, name, value, e)) return true;
+    h->state = HTTP1_FAILED;
+    return false;
+}
+
+/* The empty line: what follows? */
+static bool end_head(http1 *h, err *e)
+{
+    unsigned s = h->m->status;
+    bool response = h->kind == HTTP1_RESPONSE;
+    if (h->chunked && h->has_length) return fail(h, e, "both a length and chunks");
+    if (response && s >= 100 && s < 200) { /* interim: the real one follows */
+        if (s == 101) return fail(h, e, "the peer switches protocols, which nobody asked for");
+        http_message_reset(h->m);
+        h->state = HTTP1_START, h->has_length = h->chunked = false, h->left = 0;
+        return true;
+    }
+    if (response && (s == 204 || s == 304))
+        h->state = HTTP1_DONE;
+    else if (h->chunked)
+        h->state = HTTP1_CHUNK;
+    else if (h->has_length || !response)
+        h->state = h->left ? HTTP1_BODY : HTTP1_DONE;
+    else
+        h->state = HTTP1_UNTIL_END, h->keeps = false;
+    size_t limit = h->m->body.limit;
+    if (h->state != HTTP1_BODY || !limit || h->left <= limit) return true;
+    h->state = HTTP1_FAILED;
+    return err_set(e, ERR_LIMIT, "the body is larger than the limit of %zu bytes", limit);
+}
+
+static bool take_chunk_size(http1 *h, str line, err *e)
+{
+    uint64_t v = 0;
+    size_t i = 0;
+    for (; i < line.n && i < 16; i++) {
+        char c = line.p[i];
+        unsigned d = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                     : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+                     : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10
+                                            : 16;
+        if (d == 16) break;
+        v = v << 4 | d;
+    }
+    if (!i || (i < line.n && !strchr("; \t", line.p[i])) || v >> 60)
+        return fail(h, e, "a chunk without a length");
+    h->left = v;
+    h->state = v ? HTTP1_CHUNK_BYTES : HTTP1_TRAILERS;
+    return true;
+}
+
+static bool take_line(http1 *h, str line, err *e)
+{
+    switch (h->state) {
+    case HTTP1_START:
+        if (!line.n && !h->n_lines) return true; /* an empty line before a request is passed over */
+        h->state = HTTP1_HEAD;
+        return h->kind == HTTP1_RESPONSE ? take_status(h, line, e) : take_request(h, line, e);
+    case HTTP1_HEAD: return line.n ? take_field(h, line, &h->m->head, e) : end_head(h, e);
+    case HTTP1_CHUNK: return take_chunk_size(h, line, e);
+    case HTTP1_CHUNK_END:
+        h->state = HTTP1_CHUNK;
+        return !line.n || fail(h, e, "a chunk is longer than it said");
+    case HTTP1_TRAILERS:
+        if (line.n) return take_field(h, line, &h->m->trailers, e);
+        h->state = HTTP1_DONE;
+        return true;
+    default: return true;
+    }
+}
+
+/* ---- bytes ---- */
+
+static void take(http1 *h, str *in, size_t n)
+{
+    *in = (str){in->p + n, in->n - n};
+    h->at += n;
+}
+
+static bool feed_line(http1 *h, str *in, err *e)
+{
+    const char *end = memchr(in->p, '\n', in->n);
+    size_t n = end ? (size_t)(end - in->p) + 1 : in->n;
+    bool body =
+        h->state == HTTP1_CHUNK || h->state == HTTP1_CHUNK_END; /* as many as there are chunks */
+    if (n > sizeof h->line - h->n_line || (!body && h->n_lines + n > HTTP_MAX_HEAD)) {
+        h->state = HTTP1_FAILED;
+        return err_at(e, ERR_LIMIT, h->at, "a header line or all of them are too long");
+    }
+    memcpy(h->line + h->n_line, in->p, n);
+    h->n_line += n;
+    if (!body) h->n_lines += n;
+    take(h, in, n);
+    if (!end) return true;
+    str line = {h->line, h->n_line - 1};
+    if (line.n && line.p[line.n - 1] == '\r') line.n--;
+    h->n_line = 0;
+    return take_line(h, line, e);
+}
+
+static bool feed_body(http1 *h, str *in, err *e)
+{
+    bool counted = h->state != HTTP1_UNTIL_END;
+    size_t n = counted && h->left < in->n ? (size_t)h->left : in->n;
+    if (!http_message_body(h->m, (str){in->p, n}, e)) {
+        h->state = HTTP1_FAILED;
+        return false;
+    }
+    take(h, in, n);
+    if (!counted) return true;
+    h->left -= n;
+    if (h->left) return true;
+    h->state = h->state == HTTP1_BODY ? HTTP1_DONE : HTTP1_CHUNK_END;
+    return true;
+}
+
+bool http1_feed(http1 *h, str *in, err *e)
+{
+    h->began |= in->n > 0;
+    while (in->n && h->state < HTTP1_DONE) {
+        bool bytes =
+            h->state == HTTP1_BODY || h->state == HTTP1_CHUNK_BYTES || h->state == HTTP1_UNTIL_END;
+        if (!(bytes ? feed_body(h, in, e) : feed_line(h, in, e))) return false;
+    }
+    return h->state != HTTP1_FAILED || err_set(e, ERR_MALFORMED, "the message failed before");
+}
+
+bool http1_end(http1 *h, err *e)
+{
+    if (h->state == HTTP1_UNTIL_END) h->state = HTTP1_DONE;
+    if (h->state == HTTP1_DONE) return true;
+    if (!h->began) return err_set(e, ERR_SYS, "the peer closed the connection without an answer");
+    h->state = HTTP1_FAILED;
+    return err_set(e, ERR_SYS, "the peer closed the connection in the middle of a message");
+}
+
+/* ---- writing ---- */
+
+static bool put_headers(buf *b, const http_header *h, size_t n, size_t body_bytes, err *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!http_name_valid(h[i].name) || !http_value_valid(h[i].value))
+            return err_set(e, ERR_USAGE, "`%.*s` cannot be sent as a header", STR_ARG(h[i].name));
+        buf_str(b, h[i].name), buf_z(b, ": ");
+        buf_str(b, h[i].value), buf_z(b, "\r\n");
+    }
+    buf_z(b, "Content-Length: "), buf_u64(b, body_bytes), buf_z(b, "\r\n\r\n");
+    return !b->failed || err_set(e, ERR_LIMIT, "out of memory");
+}
+
+bool http1_put_request(buf *b, str method, str path, str authority, const http_header *h, size_t n,
+                       size_t body_bytes, err *e)
+{
+    if (!http_value_valid(path) || !http_value_valid(authority))
+        return err_set(e, ERR_USAGE, "the address has a control character");
+    buf_str(b, method), buf_putc(b, ' ');
+    buf_str(b, path), buf_z(b, " HTTP/1.1\r\nHost: ");
+    buf_str(b, authority), buf_z(b, "\r\n");
+    return put_headers(b, h, n, body_bytes, e);
+}
+
+bool http1_put_response(buf *b, unsigned status, const http_header *h, size_t n, size_t body_bytes,
+                        err *e)
+{
+    static const struct {
+        unsigned status;
+        const char *text;
+    } words[] = {
+        {200, "OK"},
+        {204, "No Content"},
+        {400, "Bad Request"},
+        {401, "Unauthorized"},
+        {403, "Forbidden"},
+        {404, "Not Found"},
+        {405, "Method Not Allowed"},
+        {413, "Content Too Large"},
+        {415, "Unsupported Media Type"},
+        {429, "Too Many Requests"},
+        {500, "Internal Server Error"},
+        {503, "Service Unavailable"},
+    };
+    const char *text = "";
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (words[i].status == status) text = words[i].text;
+    buf_printf(b, "HTTP/1.1 %u %s\r\n", status, text);
+    return put_headers(b, h, n, body_bytes, e);
+}

@@ -1,0 +1,140 @@
+#include "net/loop.h"
+
+#include "base/ban.h"
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { EVENTS = 64 }; /* delivered a round */
+
+struct loop {
+    const world *world;
+    int epoll, knocks;
+    void (*knock)(void *who);
+    void *who;
+    loop_timer *first, *last; /* armed timers by time */
+    struct epoll_event events[EVENTS];
+    int n_events, at; /* being delivered: events[at .. n_events) */
+};
+
+loop *loop_open(const world *w, void (*knock)(void *who), void *who, err *e)
+{
+    loop *l = calloc(1, sizeof *l);
+    if (!l) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
+    *l = (loop){.world = w, .knock = knock, .who = who, .knocks = -1};
+    l->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (l->epoll >= 0) l->knocks = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    struct epoll_event ev = {.events = EPOLLIN}; /* no watch: the knock */
+    if (l->knocks >= 0 && epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->knocks, &ev) == 0) return l;
+    err_sys(e, errno, "cannot make an event loop");
+    loop_close(l);
+    return NULL;
+}
+
+void loop_close(loop *l)
+{
+    if (!l) return;
+    if (l->knocks >= 0) close(l->knocks);
+    if (l->epoll >= 0) close(l->epoll);
+    free(l);
+}
+
+const world *loop_world(const loop *l) { return l->world; }
+
+/* ---- descriptors ---- */
+
+bool loop_add(loop *l, loop_watch *w, uint32_t events, err *e)
+{
+    struct epoll_event ev = {.events = events, .data.ptr = w};
+    if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, w->fd, &ev) == 0) return true;
+    return err_sys(e, errno, "cannot watch a socket");
+}
+
+void loop_change(loop *l, loop_watch *w, uint32_t events)
+{
+    struct epoll_event ev = {.events = events, .data.ptr = w};
+    (void)epoll_ctl(l->epoll, EPOLL_CTL_MOD, w->fd, &ev); /* it is there: loop_add said so */
+}
+
+void loop_forget(loop *l, loop_watch *w)
+{
+    (void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, w->fd, NULL);
+    for (int i = l->at; i < l->n_events; i++)
+        if (l->events[i].data.ptr == w) l->events[i].events = 0;
+}
+
+/* ---- timers: a sorted list, so that arming needs no memory and cannot fail ---- */
+
+void loop_disarm(loop *l, loop_timer *t)
+{
+    if (!t->armed) return;
+    t->armed = false;
+    *(t->prev ? &t->prev->next : &l->first) = t->next;
+    *(t->next ? &t->next->prev : &l->last) = t->prev;
+}
+
+void loop_arm(loop *l, loop_timer *t, uint64_t at)
+{
+    loop_disarm(l, t);
+    loop_timer *before = l->last;
+    while (before && before->at > at) before = before->prev;
+    t->at = at, t->armed = true;
+    t->prev = before;
+    t->next = before ? before->next : l->first;
+    *(t->prev ? &t->prev->next : &l->first) = t;
+    *(t->next ? &t->next->prev : &l->last) = t;
+}
+
+static void run_timers(loop *l)
+{
+    uint64_t now = loop_now(l);
+    /* Those armed meanwhile wait for the next round, so that a timer that arms itself cannot hold the loop. */
+    size_t due = 0;
+    for (loop_timer *t = l->first; t && t->at <= now; t = t->next) due++;
+    for (; due && l->first && l->first->at <= now; due--) {
+        loop_timer *t = l->first;
+        loop_disarm(l, t);
+        t->due(t->who);
+    }
+}
+
+/* ---- rounds ---- */
+
+static int wait_ms(const loop *l, uint64_t max_wait)
+{
+    if (l->first) {
+        uint64_t now = loop_now(l), at = l->first->at, until = at > now ? at - now : 0;
+        if (until < max_wait) max_wait = until;
+    }
+    uint64_t ms = max_wait / NS_PER_MS + (max_wait % NS_PER_MS != 0); /* never too early */
+    return ms > 60000 ? 60000 : (int)ms;
+}
+
+static void take_knock(loop *l)
+{
+    uint64_t n;
+    if (read(l->knocks, &n, sizeof n) == (ssize_t)sizeof n && l->knock) l->knock(l->who);
+}
+
+void loop_once(loop *l, uint64_t max_wait)
+{
+    int n = epoll_wait(l->epoll, l->events, EVENTS, wait_ms(l, max_wait));
+    l->n_events = n > 0 ? n : 0; /* EINTR: an empty round */
+    for (l->at = 0; l->at < l->n_events;) {
+        struct epoll_event ev = l->events[l->at++];
+        loop_watch *w = ev.data.ptr;
+        if (!w)
+            take_knock(l);
+        else if (ev.events)
+            w->ready(w->who, ev.events);
+    }
+    l->n_events = 0;
+    run_timers(l);
+}
+
+void loop_wake(loop *l)
+{
+    uint64_t one = 1;
+    ssize_t ignored = write(l->knocks, &one, sizeof one); /* full: a knock is already pending */
+    (void)ignored;
+}

@@ -1,0 +1,46 @@
+/* net/loop.h - one thread's epoll loop: descriptors, timers, and a knock from outside.
+ *
+ * Everything but loop_wake belongs to the thread that runs the loop.  Callbacks may watch, forget, arm and
+ * disarm whatever they like, themselves included: an event of a forgotten watch is not delivered. */
+#pragma once
+#include "base/err.h"
+#include "net/world.h"
+#include <sys/epoll.h>
+
+typedef struct loop loop;
+
+typedef struct loop_watch {
+    int fd;
+    void (*ready)(void *who, uint32_t events); /* EPOLLIN | EPOLLOUT | EPOLLERR | EPOLLHUP */
+    void *who;
+} loop_watch;
+
+typedef struct loop_timer {
+    void (*due)(void *who); /* disarmed before the call */
+    void *who;
+    uint64_t at;                    /* world_now */
+    struct loop_timer *next, *prev; /* of the armed ones, the earliest first */
+    bool armed;
+} loop_timer;
+
+/* NULL: `e` says why.  `knock` is called in the loop's thread after loop_wake, once for any number. */
+NODISCARD loop *loop_open(const world *w, void (*knock)(void *who), void *who, err *e);
+void loop_close(loop *l); /* descriptors of watches stay open: they are their owners' */
+const world *loop_world(const loop *l);
+static inline uint64_t loop_now(const loop *l) { return world_now(loop_world(l)); }
+
+/* The watch must stay where it is until it is forgotten. */
+NODISCARD bool loop_add(loop *l, loop_watch *w, uint32_t events, err *e);
+void loop_change(loop *l, loop_watch *w, uint32_t events);
+void loop_forget(loop *l, loop_watch *w);
+
+/* Arms, or moves when armed.  Cheap when most timers are armed for about as long as each other, which
+ * timeouts are: the place is looked for from the latest on. */
+void loop_arm(loop *l, loop_timer *t, uint64_t at);
+void loop_disarm(loop *l, loop_timer *t);
+
+/* Waits for the next event or timer, at most max_wait ns, and delivers what there is. */
+void loop_once(loop *l, uint64_t max_wait);
+
+/* From any thread: loop_once returns soon and `knock` is called. */
+void loop_wake(loop *l);

@@ -1,0 +1,41 @@
+/* net/message.h - an HTTP message as it arrived, whatever version carried it.  HTTP/1.1 and HTTP/2, client and
+ * server fill the same struct. */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+enum {
+    HTTP_MAX_HEAD = 64 << 10, /* bytes of the names and values of one message, trailers included */
+    HTTP_MAX_HEADERS = 256,   /* their count */
+    HTTP_MAX_ANSWER =
+        4 << 20, /* bytes of a response's body (T-14), unless the caller says otherwise */
+};
+
+typedef struct http_header {
+    str name, value; /* HTTP/2: names in lower case */
+} http_header;
+
+typedef VEC(http_header) http_headers;
+
+typedef struct http_message {
+    arena arena;                 /* texts of head and trailers */
+    unsigned status;             /* of a response */
+    str method, path, authority; /* of a request */
+    http_headers head, trailers;
+    size_t n_head; /* bytes counted against HTTP_MAX_HEAD */
+    buf body;      /* body.limit is the cap: beyond it the message fails with ERR_LIMIT */
+} http_message;
+
+/* Copies name and value.  ERR_LIMIT at the limits above. */
+NODISCARD bool http_message_add(http_message *m, http_headers *to, str name, str value, err *e);
+/* A copy that lives as long as the message; NULL text: out of memory. */
+str http_message_keep(http_message *m, str text);
+NODISCARD bool http_message_body(http_message *m, str bytes, err *e);
+void http_message_reset(http_message *m); /* empty again, limit and memory kept */
+void http_message_free(http_message *m);
+
+/* The first value under this name, any case; {NULL, 0}: none. */
+str http_headers_get(const http_headers *h, const char *name);

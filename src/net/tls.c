@@ -1,0 +1,238 @@
+#include "net/tls.h"
+
+#include "base/ban.h"
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+enum { ALPN_MAX = 64, CHUNK = 16 << 10 };
+
+struct tls_context {
+    SSL_CTX *ssl;
+    bool server;
+    unsigned char alpn[ALPN_MAX]; /* each name behind its length */
+    unsigned n_alpn;
+};
+
+struct tls {
+    SSL *ssl;
+    BIO *in, *out; /* owned by ssl */
+    bool server, ready, ended, began;
+    tls_trouble trouble;
+};
+
+/* The innermost reason OpenSSL has for the failure, and an empty queue for the next one. */
+static const char *reason(void)
+{
+    unsigned long code = ERR_peek_last_error();
+    const char *why = code ? ERR_reason_error_string(code) : NULL;
+    ERR_clear_error();
+    return why ? why : "unknown reason";
+}
+
+/* ---- contexts ---- */
+
+static bool set_alpn(tls_context *c, const char *names)
+{
+    for (const char *p = names; *p;) {
+        size_t n = strcspn(p, " ");
+        if (n > 255 || c->n_alpn + n + 1 > ALPN_MAX) return false;
+        c->alpn[c->n_alpn++] = (unsigned char)n;
+        memcpy(c->alpn + c->n_alpn, p, n);
+        c->n_alpn += (unsigned)n;
+        p += n + (p[n] == ' ');
+    }
+    return true;
+}
+
+static int choose_alpn(SSL *s, const unsigned char **out, unsigned char *n, const unsigned char *in,
+                       unsigned n_in, void *who)
+{
+    (void)s;
+    const tls_context *c = who;
+    unsigned char *picked = NULL;
+    if (SSL_select_next_proto(&picked, n, c->alpn, c->n_alpn, in, n_in) != OPENSSL_NPN_NEGOTIATED)
+        return SSL_TLSEXT_ERR_NOACK;
+    *out = picked;
+    return SSL_TLSEXT_ERR_OK;
+}
+
+static bool use_files(tls_context *c, const tls_files *f, err *e)
+{
+    SSL_CTX *s = c->ssl;
+    if (f->ca && SSL_CTX_load_verify_locations(s, f->ca, NULL) != 1)
+        return err_set(e, ERR_SYS, "cannot use the CA certificates in %s: %s", f->ca, reason());
+    if (!f->ca && !c->server) (void)SSL_CTX_set_default_verify_paths(s);
+    if (f->cert && SSL_CTX_use_certificate_chain_file(s, f->cert) != 1)
+        return err_set(e, ERR_SYS, "cannot use the certificate in %s: %s", f->cert, reason());
+    const char *key = f->key ? f->key : f->cert;
+    if (key && SSL_CTX_use_PrivateKey_file(s, key, SSL_FILETYPE_PEM) != 1)
+        return err_set(e, ERR_SYS, "cannot use the private key in %s: %s", key, reason());
+    return true;
+}
+
+static bool prepare(tls_context *c, const tls_files *f, const char *alpn, err *e)
+{
+    /* No clean-up at exit: in somebody else's process it would run below our thread's feet. */
+    OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
+    c->ssl = SSL_CTX_new(c->server ? TLS_server_method() : TLS_client_method());
+    if (!c->ssl || !set_alpn(c, alpn)) return err_set(e, ERR_SYS, "cannot start TLS: %s", reason());
+    SSL_CTX_set_min_proto_version(c->ssl, TLS1_2_VERSION);
+    SSL_CTX_set_mode(c->ssl, SSL_MODE_AUTO_RETRY | SSL_MODE_RELEASE_BUFFERS);
+    int demand = SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
+    SSL_CTX_set_verify(c->ssl, c->server && !f->ca ? SSL_VERIFY_NONE : demand, NULL);
+    if (c->server)
+        SSL_CTX_set_alpn_select_cb(c->ssl, choose_alpn, c);
+    else if (c->n_alpn)
+        (void)SSL_CTX_set_alpn_protos(c->ssl, c->alpn, c->n_alpn);
+    return use_files(c, f, e);
+}
+
+tls_context *tls_context_open(bool server, const tls_files *files, const char *alpn, err *e)
+{
+    tls_context *c = calloc(1, sizeof *c);
+    if (!c) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
+    c->server = server;
+    if (prepare(c, files, alpn, e)) return c;
+    tls_context_close(c);
+    return NULL;
+}
+
+void tls_context_close(tls_context *c)
+{
+    if (!c) return;
+    SSL_CTX_free(c->ssl);
+    free(c);
+}
+
+/* ---- sessions ---- */
+
+static bool set_host(SSL *s, const char *host)
+{
+    X509_VERIFY_PARAM *p = SSL_get0_param(s);
+    if (X509_VERIFY_PARAM_set1_ip_asc(p, host) == 1) return true; /* addresses have no SNI */
+    ERR_clear_error();
+    return SSL_set1_host(s, host) == 1 && SSL_set_tlsext_host_name(s, host) == 1;
+}
+
+tls *tls_open(tls_context *c, const char *host, err *e)
+{
+    tls *t = calloc(1, sizeof *t);
+    if (t) *t = (tls){.ssl = SSL_new(c->ssl), .server = c->server};
+    if (t && t->ssl) t->in = BIO_new(BIO_s_mem()), t->out = BIO_new(BIO_s_mem());
+    if (!t || !t->in || !t->out || (host && !set_host(t->ssl, host))) {
+        err_set(e, ERR_LIMIT, "cannot start a TLS session: %s", reason());
+        if (t && t->ssl) BIO_free(t->in), BIO_free(t->out), SSL_free(t->ssl);
+        free(t);
+        return NULL;
+    }
+    SSL_set_bio(t->ssl, t->in, t->out);
+    if (t->server)
+        SSL_set_accept_state(t->ssl);
+    else
+        SSL_set_connect_state(t->ssl);
+    return t;
+}
+
+void tls_free(tls *t)
+{
+    if (!t) return;
+    SSL_free(t->ssl);
+    free(t);
+}
+
+static void take_wire(tls *t, buf *wire)
+{
+    char *p;
+    long n = BIO_get_mem_data(t->out, &p);
+    if (n > 0) buf_put(wire, p, (size_t)n);
+    (void)BIO_reset(t->out);
+}
+
+/* Why SSL_do_handshake or SSL_read gave up, in words for whoever set it up. */
+static bool fail(tls *t, err *e)
+{
+    long verified = SSL_get_verify_result(t->ssl);
+    t->trouble = verified != X509_V_OK ? TLS_UNTRUSTED : TLS_FAILED;
+    if (verified != X509_V_OK) {
+        ERR_clear_error();
+        return err_set(e, ERR_UNSUPPORTED, "the certificate of the peer is not trusted: %s",
+                       X509_verify_cert_error_string(verified));
+    }
+    bool alert = ERR_GET_REASON(ERR_peek_last_error()) >= SSL_AD_REASON_OFFSET; /* the peer's own word */
+    if (!t->ready || alert) return err_set(e, ERR_UNSUPPORTED, "the TLS handshake failed: %s", reason());
+    return err_set(e, ERR_MALFORMED, "broken TLS from the peer: %s", reason());
+}
+
+static bool shake(tls *t, err *e)
+{
+    ERR_clear_error();
+    int r = SSL_do_handshake(t->ssl);
+    t->ready = r == 1;
+    if (r == 1 || SSL_get_error(t->ssl, r) == SSL_ERROR_WANT_READ) return true;
+    return fail(t, e);
+}
+
+static bool read_plain(tls *t, buf *plain, err *e)
+{
+    for (;;) {
+        size_t got = 0;
+        if (!buf_reserve(plain, CHUNK)) return err_set(e, ERR_LIMIT, "out of memory");
+        ERR_clear_error();
+        int r = SSL_read_ex(t->ssl, plain->p + plain->n, CHUNK, &got);
+        plain->n += got;
+        if (r == 1) continue;
+        int why = SSL_get_error(t->ssl, r);
+        t->ended |= why == SSL_ERROR_ZERO_RETURN;
+        /* TLS 1.3: a server that dislikes our certificate says so after the handshake. */
+        return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_ZERO_RETURN || fail(t, e);
+    }
+}
+
+bool tls_feed(tls *t, str bytes, buf *plain, buf *wire, err *e)
+{
+    if (bytes.n && !t->began && !t->server && !tls_begins((unsigned char)bytes.p[0])) {
+        t->trouble = TLS_PLAINTEXT;
+        return err_set(e, ERR_UNSUPPORTED, "the peer speaks plaintext, not TLS");
+    }
+    t->began |= bytes.n > 0;
+    while (bytes.n) {
+        int n = BIO_write(t->in, bytes.p, bytes.n > 1 << 20 ? 1 << 20 : (int)bytes.n);
+        if (n <= 0) return err_set(e, ERR_LIMIT, "out of memory");
+        bytes = (str){bytes.p + n, bytes.n - (size_t)n};
+    }
+    bool ok = t->ready || shake(t, e);
+    if (ok && t->ready && !t->ended) ok = read_plain(t, plain, e);
+    take_wire(t, wire);
+    return ok && (!wire->failed || err_set(e, ERR_LIMIT, "out of memory"));
+}
+
+bool tls_seal(tls *t, str plain, buf *wire, err *e)
+{
+    for (size_t sent = 0; plain.n; plain = (str){plain.p + sent, plain.n - sent}) {
+        ERR_clear_error();
+        if (SSL_write_ex(t->ssl, plain.p, plain.n, &sent) != 1)
+            return err_set(e, ERR_SYS, "cannot encrypt: %s", reason());
+    }
+    take_wire(t, wire);
+    return !wire->failed || err_set(e, ERR_LIMIT, "out of memory");
+}
+
+void tls_end(tls *t, buf *wire)
+{
+    if (t->ready) (void)SSL_shutdown(t->ssl);
+    ERR_clear_error();
+    take_wire(t, wire);
+}
+
+tls_trouble tls_trouble_of(const tls *t) { return t->trouble; }
+bool tls_ready(const tls *t) { return t->ready; }
+bool tls_ended(const tls *t) { return t->ended; }
+
+str tls_alpn(const tls *t)
+{
+    const unsigned char *p;
+    unsigned n;
+    SSL_get0_alpn_selected(t->ssl, &p, &n);
+    return (str){(const char *)p, n};
+}

@@ -1,0 +1,54 @@
+/* otlp/counters.h - what became of everything that was handed in.  Items are profiles or log records. */
+#pragma once
+#include "base/compiler.h"
+#include <stdatomic.h>
+
+#define OTLP_COUNTERS(X)                                                                           \
+    X(batches_submitted, "batches handed in and taken")                                            \
+    X(items_submitted, "items in them")                                                            \
+    X(items_accepted, "items that the receiver took")                                              \
+    X(items_rejected, "items that the receiver rejected in a partial success")                     \
+    X(items_refused, "items of batches that the receiver refused for good")                        \
+    X(items_too_large, "items of batches too large for the receiver or for the limit")             \
+    X(items_expired, "items of batches given up after too long a time")                            \
+    X(items_unsent, "items of batches still unsent when the exporter was closed")                  \
+    X(items_queue_full, "items turned away because the queue was full")                            \
+    X(items_spooled, "items put on disk to be sent later")                                         \
+    X(items_spool_lost, "items that the spool dropped: full, or the disk said no")                 \
+    X(attempts, "requests sent")                                                                   \
+    X(retries, "attempts that failed and are made again")                                          \
+    X(bytes_sent, "bytes of requests, as compressed")
+
+typedef struct otlp_counts {
+#define X(name, what) uint64_t name;
+    OTLP_COUNTERS(X)
+#undef X
+} otlp_counts;
+
+/* Written by one or more threads, read by any: each number is right, together they are a moment apart. */
+typedef struct otlp_counters {
+#define X(name, what) _Atomic uint64_t name;
+    OTLP_COUNTERS(X)
+#undef X
+} otlp_counters;
+
+static inline void otlp_count(_Atomic uint64_t *c, uint64_t n)
+{
+    atomic_fetch_add_explicit(c, n, memory_order_relaxed);
+}
+
+static inline otlp_counts otlp_counts_of(const otlp_counters *c)
+{
+    return (otlp_counts){
+#define X(name, what) .name = atomic_load_explicit(&c->name, memory_order_relaxed),
+        OTLP_COUNTERS(X)
+#undef X
+    };
+}
+
+/* All that will never arrive. */
+static inline uint64_t otlp_items_lost(const otlp_counts *c)
+{
+    return c->items_rejected + c->items_refused + c->items_too_large + c->items_expired +
+           c->items_unsent + c->items_queue_full + c->items_spool_lost;
+}

@@ -1,0 +1,78 @@
+/* otlp/sender.h - batches to one receiver, one after the other, on a loop: retries, waiting, the spool.
+ * No thread and no lock: otlp/exporter.h has both, and a test drives it with a clock of its own.
+ *
+ *   sender_add ─► queue ─► request ─► accepted, refused: settled
+ *                   ▲         │
+ *                   │         └─ worth another try: wait, then again (until max_age)
+ *                   └───────── with a spool: onto disk, with all that comes while we wait; oldest first from there */
+#pragma once
+#include "base/buf.h"
+#include "net/loop.h"
+#include "otlp/config.h"
+#include "otlp/counters.h"
+#include "otlp/spool.h"
+
+typedef struct sender sender;
+
+typedef struct batch {
+    struct batch *next;
+    buf bytes; /* ExportProfilesServiceRequest or ExportLogsServiceRequest */
+    size_t items;
+    uint64_t cookie; /* the submitter's */
+    uint64_t born;   /* loop_now when it was added */
+    size_t held;     /* memory that it counts for with its submitter */
+} batch;
+
+void batch_free(batch *b);
+
+/* Profiles or log records of a request: both messages have the same shape. */
+size_t otlp_count_items(str request);
+
+typedef enum outcome {
+    OUTCOME_ACCEPTED,
+    OUTCOME_PARTIAL, /* `rejected` of its items were not taken; or it came with a warning */
+    OUTCOME_REFUSED,
+    OUTCOME_MISFIT, /* the two cannot talk as they are set up: TLS, certificates, protocol */
+    OUTCOME_TOO_LARGE,
+    OUTCOME_EXPIRED, /* tried too long */
+    OUTCOME_SPOOLED, /* on disk; settled once more when it was sent from there, with cookie 0 */
+    OUTCOME_UNSENT,  /* the end came first */
+    OUTCOME_LOST,    /* neither sent nor kept: the spool failed */
+} outcome;
+
+const char *outcome_name(outcome o); /* "too_large" */
+
+typedef struct settled {
+    outcome outcome;
+    uint64_t cookie; /* 0: from the spool of an earlier time */
+    size_t items, bytes, held;
+    int64_t rejected;
+    unsigned attempts;
+    const char *text; /* why, or "" */
+} settled;
+
+typedef struct sender_opts {
+    const otlp_config *config; /* must outlive the sender */
+    spool *spool;              /* NULL: none; owned by the sender from here on */
+    uint64_t max_age;   /* ns that a batch may wait for its delivery without a spool; 0: 5 min */
+    size_t max_request; /* bytes before compression; 0: 64 MiB (T-13) */
+    uint64_t backoff_first, backoff_most; /* 0: 1 s, 30 s */
+    const char *agent;                    /* product token before our User-Agent; may be NULL */
+    otlp_counters *counters;
+    /* All from the loop.  Both may be NULL. */
+    void (*settled)(void *who, const settled *s);
+    void (*say)(void *who, const char *sentence); /* trouble, once an outage; and its end */
+    void *who;
+} sender_opts;
+
+/* ERR_SYS: a certificate that cannot be read, and the like; the spool is closed then. */
+NODISCARD sender *sender_open(loop *l, const sender_opts *o, err *e);
+/* What is left goes onto the spool, or is settled as unsent. */
+void sender_close(sender *s);
+
+void sender_add(sender *s, batch *b); /* takes it over */
+
+/* Nothing is under way or waits for anything but a receiver that is down. */
+bool sender_idle(const sender *s);
+/* The end is near: what cannot be retried before `deadline` is put away at once. */
+void sender_drain(sender *s, uint64_t deadline);
