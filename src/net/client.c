@@ -193,11 +193,11 @@ static bool check_first(http_client *c, str bytes, err *e)
 {
     if (!c->o.to.tls && tls_begins((unsigned char)bytes.p[0]) && bytes.n > 1 && bytes.p[1] == 3)
         return misfit(c, HTTP_PEER_TLS, "speaks TLS, not plaintext", e);
-    if (c->h2 && bytes.n >= 5 && !memcmp(bytes.p, "HTTP/", 5))
-        return misfit(c, HTTP_PEER_HTTP1, "speaks HTTP/1.1, not gRPC", e);
     /* An HTTP/2 peer begins with its SETTINGS frame: three bytes of length, then type 4. */
-    if (!c->h2 && bytes.n >= 4 && bytes.p[0] == 0 && bytes.p[3] == 4)
-        return misfit(c, HTTP_PEER_HTTP2, "speaks gRPC, not HTTP/1.1", e);
+    bool settings = bytes.n >= 4 && bytes.p[0] == 0 && bytes.p[3] == 4;
+    if (c->h2 && bytes.n >= 4 && !settings)
+        return misfit(c, HTTP_PEER_HTTP1, "speaks no HTTP/2, which gRPC needs", e);
+    if (!c->h2 && settings) return misfit(c, HTTP_PEER_HTTP2, "speaks gRPC, not HTTP/1.1", e);
     return true;
 }
 

@@ -202,7 +202,7 @@ static bool take_line(http1 *h, str line, err *e)
 {
     switch (h->state) {
     case HTTP1_START:
-        if (!line.n && !h->n_lines) return true; /* an empty line before a request is passed over */
+        if (!line.n && h->kind == HTTP1_REQUEST) return true; /* RFC 9112 section 2.2 */
         h->state = HTTP1_HEAD;
         return h->kind == HTTP1_RESPONSE ? take_status(h, line, e) : take_request(h, line, e);
     case HTTP1_HEAD: return line.n ? take_field(h, line, &h->m->head, e) : end_head(h, e);

@@ -159,8 +159,10 @@ static bool fail(tls *t, err *e)
         return err_set(e, ERR_UNSUPPORTED, "the certificate of the peer is not trusted: %s",
                        X509_verify_cert_error_string(verified));
     }
-    bool alert = ERR_GET_REASON(ERR_peek_last_error()) >= SSL_AD_REASON_OFFSET; /* the peer's own word */
-    if (!t->ready || alert) return err_set(e, ERR_UNSUPPORTED, "the TLS handshake failed: %s", reason());
+    bool alert =
+        ERR_GET_REASON(ERR_peek_last_error()) >= SSL_AD_REASON_OFFSET; /* the peer's own word */
+    if (!t->ready || alert)
+        return err_set(e, ERR_UNSUPPORTED, "the TLS handshake failed: %s", reason());
     return err_set(e, ERR_MALFORMED, "broken TLS from the peer: %s", reason());
 }
 

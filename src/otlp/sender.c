@@ -26,6 +26,7 @@ struct sender {
     unsigned attempts;
     buf packed;
     uint8_t prefix[GRPC_PREFIX];
+    http_header head[MAX_HEADERS]; /* a request looks at it until it is answered */
     char timeout[12], agent[96];
 
     loop_timer begin; /* what an earlier process left */
@@ -227,8 +228,9 @@ static bool pack_body(sender *s, err *e)
     return c == CODEC_NONE || pack_quick(c, s->bytes, &s->packed, e);
 }
 
-static size_t put_head(sender *s, http_header *h)
+static size_t put_head(sender *s)
 {
+    http_header *h = s->head;
     const otlp_config *c = s->o.config;
     bool grpc = c->protocol == OTLP_GRPC;
     size_t n = 0;
@@ -248,7 +250,6 @@ static void send_now(sender *s)
 {
     const otlp_config *c = s->o.config;
     err e = {0};
-    http_header head[MAX_HEADERS];
     if (s->bytes.n > s->o.max_request) { /* T-13 */
         char text[128];
         snprintf(text, sizeof text, "%zu bytes are more than the limit of %zu for a request",
@@ -262,13 +263,13 @@ static void send_now(sender *s)
     }
     str body = c->codec == CODEC_NONE ? s->bytes : buf_view(&s->packed);
     http_request r = {
-        .method = STR("POST"), .path = c->to.path, .head = head, .timeout = c->timeout};
+        .method = STR("POST"), .path = c->to.path, .head = s->head, .timeout = c->timeout};
     if (c->protocol == OTLP_GRPC) {
         grpc_timeout_text(c->timeout, s->timeout);
         grpc_put_prefix(s->prefix, c->codec != CODEC_NONE, (uint32_t)body.n);
         r.body[0] = (str){(const char *)s->prefix, GRPC_PREFIX};
     }
-    r.n_head = put_head(s, head);
+    r.n_head = put_head(s);
     r.body[1] = body;
     s->attempts++;
     otlp_count(&s->o.counters->attempts, 1);

@@ -1,0 +1,302 @@
+/* Our client and a server made of the same parts, over one loop: plaintext and TLS, HTTP/2 with trailers. */
+#include "net/client.h"
+#include "net/conn.h"
+#include "net/h2.h"
+
+#include "../../support/test.h"
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BIG = 3 << 20 };
+
+/* ---- a server of one connection that gives back what it got ---- */
+
+typedef struct echo {
+    loop *loop;
+    conn *conn;
+    h2 *h2;
+    loop_watch listener;
+    tls_context *tls;
+    buf body;
+    unsigned requests;
+    bool reset; /* answers nothing and hangs up */
+} echo;
+
+static void flush(echo *x)
+{
+    err e = {0};
+    assert_ok(h2_take(x->h2, conn_out(x->conn), &e), &e);
+    conn_flush(x->conn);
+}
+
+static void on_request(void *who, int32_t stream, http_message *m)
+{
+    echo *x = who;
+    err e = {0};
+    x->requests++;
+    assert_true(str_eq(m->method, STR("POST")));
+    buf_reset(&x->body);
+    buf_str(&x->body, buf_view(&m->body));
+    http_header head[] = {{STR(":status"), STR("200")}, {STR("x-path"), m->path}};
+    http_header trailers[] = {{STR("grpc-status"), STR("0")}};
+    h2_send s = {.head = head,
+                 .n_head = 2,
+                 .body = {buf_view(&x->body)},
+                 .trailers = trailers,
+                 .n_trailers = 1};
+    assert_ok(h2_respond(x->h2, stream, &s, &e), &e);
+}
+
+static void on_failed(void *who, int32_t stream, bool unprocessed, const err *e)
+{
+    (void)who, (void)stream, (void)unprocessed, (void)e;
+}
+
+static void server_open(void *who, conn *c) { (void)who, (void)c; }
+
+static void server_data(void *who, conn *c, str bytes)
+{
+    echo *x = who;
+    err e = {0};
+    if (x->reset) {
+        conn_close(c);
+        x->conn = NULL;
+        return;
+    }
+    assert_ok(h2_feed(x->h2, bytes, &e), &e);
+    h2_deliver(x->h2);
+    flush(x);
+}
+
+static void server_closed(void *who, conn *c, const err *e)
+{
+    (void)c, (void)e;
+    echo *x = who;
+    x->conn = NULL;
+}
+
+static void on_accept(void *who, uint32_t events)
+{
+    (void)events;
+    echo *x = who;
+    err e = {0};
+    int fd = accept4(x->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    assert_true(fd >= 0);
+    h2_free(x->h2);
+    x->h2 = h2_open(&(h2_opts){.server = true, .max_body = BIG * 2},
+                    &(h2_events){on_request, on_failed, x}, &e);
+    assert_non_null(x->h2);
+    conn_close(x->conn);
+    x->conn = conn_take(x->loop, fd, x->tls,
+                        &(conn_events){server_open, server_data, NULL, server_closed, x}, &e);
+    assert_non_null(x->conn);
+}
+
+static uint16_t serve(echo *x, loop *l)
+{
+    err e = {0};
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof a;
+    x->loop = l;
+    x->listener =
+        (loop_watch){socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on_accept, x};
+    assert_int_equal(bind(x->listener.fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(listen(x->listener.fd, 4), 0);
+    assert_int_equal(getsockname(x->listener.fd, (struct sockaddr *)&a, &n), 0);
+    assert_ok(loop_add(l, &x->listener, EPOLLIN, &e), &e);
+    return ntohs(a.sin_port);
+}
+
+static void stop(echo *x)
+{
+    loop_forget(x->loop, &x->listener);
+    close(x->listener.fd);
+    conn_close(x->conn);
+    h2_free(x->h2);
+    tls_context_close(x->tls);
+    buf_free(&x->body);
+}
+
+/* ---- the client ---- */
+
+typedef struct heard {
+    unsigned answers, failures, status;
+    buf body;
+    char path[32], grpc_status[8], why[400];
+    err_code code;
+} heard;
+
+static void copy(char *out, size_t n, str s) { snprintf(out, n, "%.*s", STR_ARG(s)); }
+
+static void on_done(void *who, const http_message *m, const err *e)
+{
+    heard *h = who;
+    if (!m) {
+        h->failures++;
+        h->code = e->code;
+        err_text(e, h->why, sizeof h->why);
+        return;
+    }
+    h->answers++;
+    h->status = m->status;
+    buf_reset(&h->body);
+    buf_str(&h->body, buf_view(&m->body));
+    copy(h->path, sizeof h->path, http_headers_get(&m->head, "x-path"));
+    copy(h->grpc_status, sizeof h->grpc_status, http_headers_get(&m->trailers, "grpc-status"));
+}
+
+static void run(loop *l, heard *h, unsigned n)
+{
+    uint64_t end = loop_now(l) + 10 * NS_PER_S;
+    while (h->answers + h->failures < n && loop_now(l) < end) loop_once(l, NS_PER_S);
+    assert_int_equal(h->answers + h->failures, n);
+}
+
+static http_client *client(loop *l, uint16_t port, heard *h)
+{
+    err e = {0};
+    http_client_opts o = {.to = {.host = STR("127.0.0.1"), .port = port, .has_port = true},
+                          .h2 = true,
+                          .max_body = BIG * 2,
+                          .done = on_done,
+                          .who = h};
+    http_client *c = http_client_open(l, &o, &e);
+    assert_non_null(c);
+    return c;
+}
+
+static void post(http_client *c, str body)
+{
+    static const http_header head[] = {{STR("te"), STR("trailers")}};
+    http_client_send(c, &(http_request){.method = STR("POST"),
+                                        .path = STR("/x"),
+                                        .head = head,
+                                        .n_head = 1,
+                                        .body = {STR("<"), body},
+                                        .timeout = 5 * NS_PER_S});
+}
+
+static void test_echo(void **state)
+{
+    (void)state;
+    err e = {0};
+    loop *l = loop_open(world_system(), NULL, NULL, &e);
+    echo x = {0};
+    heard h = {0};
+    http_client *c = client(l, serve(&x, l), &h);
+    char *big = malloc(BIG);
+    memset(big, 'b', BIG);
+    str bodies[] = {STR(""), STR("hello"), {big, BIG}, STR("again")};
+    for (unsigned i = 0; i < ARRAY_LEN(bodies); i++) {
+        post(c, bodies[i]);
+        run(l, &h, i + 1);
+        assert_string_equal(h.why, "");
+        assert_int_equal(h.status, 200);
+        assert_string_equal(h.path, "/x");
+        assert_string_equal(h.grpc_status, "0");
+        assert_int_equal(h.body.n, bodies[i].n + 1);
+        assert_memory_equal(h.body.p + 1, bodies[i].p, bodies[i].n);
+    }
+    assert_int_equal(x.requests, 4);
+    http_client_close(c);
+    stop(&x);
+    loop_close(l);
+    buf_free(&h.body);
+    free(big);
+}
+
+/* The peer hangs up instead of answering, while a kept connection is used again: one new try, then the word. */
+static void test_hang_up(void **state)
+{
+    (void)state;
+    err e = {0};
+    loop *l = loop_open(world_system(), NULL, NULL, &e);
+    echo x = {0};
+    heard h = {0};
+    http_client *c = client(l, serve(&x, l), &h);
+    post(c, STR("1"));
+    run(l, &h, 1);
+    x.reset = true;
+    post(c, STR("2"));
+    run(l, &h, 2);
+    assert_int_equal(h.failures, 1);
+    assert_int_equal(h.code, ERR_SYS);
+    x.reset = false;
+    post(c, STR("3"));
+    run(l, &h, 3);
+    assert_int_equal(h.answers, 2);
+    http_client_close(c);
+    stop(&x);
+    loop_close(l);
+    buf_free(&h.body);
+}
+
+/* Closing with a request under way leaks nothing and tells nobody. */
+static void test_close_early(void **state)
+{
+    (void)state;
+    err e = {0};
+    loop *l = loop_open(world_system(), NULL, NULL, &e);
+    echo x = {0};
+    heard h = {0};
+    http_client *c = client(l, serve(&x, l), &h);
+    post(c, STR("1"));
+    for (int i = 0; i < 3; i++) loop_once(l, NS_PER_MS);
+    http_client_close(c);
+    for (int i = 0; i < 3; i++) loop_once(l, NS_PER_MS);
+    assert_int_equal(h.answers + h.failures, h.answers);
+    stop(&x);
+    loop_close(l);
+    buf_free(&h.body);
+}
+
+/* ---- timers ---- */
+
+static uint64_t fake_now;
+static uint64_t now(void *who)
+{
+    (void)who;
+    return fake_now;
+}
+
+static char seen[16];
+static void note(void *who) { strncat(seen, who, sizeof seen - strlen(seen) - 1); }
+
+static void test_timers(void **state)
+{
+    (void)state;
+    err e = {0};
+    world w = *world_system();
+    w.now = now;
+    loop *l = loop_open(&w, NULL, NULL, &e);
+    char names[4][2] = {"a", "b", "c", "d"};
+    loop_timer t[4];
+    static const uint64_t at[] = {30, 10, 20, 10};
+    for (int i = 0; i < 4; i++) {
+        t[i] = (loop_timer){.due = note, .who = names[i]};
+        loop_arm(l, &t[i], at[i]);
+    }
+    loop_once(l, 0);
+    assert_string_equal(seen, "");
+    fake_now = 20;
+    loop_disarm(l, &t[3]);
+    loop_disarm(l, &t[3]);
+    loop_once(l, 0);
+    assert_string_equal(seen, "bc");
+    loop_arm(l, &t[1], 40);
+    loop_arm(l, &t[1], 25); /* moves */
+    fake_now = 50;
+    loop_once(l, 0);
+    assert_string_equal(seen, "bcba");
+    loop_close(l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_echo), cmocka_unit_test(test_hang_up),
+                                       cmocka_unit_test(test_close_early),
+                                       cmocka_unit_test(test_timers)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

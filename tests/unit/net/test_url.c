@@ -1,0 +1,69 @@
+#include "net/url.h"
+
+#include "../../support/test.h"
+
+static void test_addresses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool tls, scheme, port_given;
+        const char *host;
+        unsigned port;
+        const char *path;
+    } cases[] = {
+        {"http://localhost:4318", false, true, true, "localhost", 4318, ""},
+        {"https://Otel.example.com/a/b", true, true, false, "Otel.example.com", 443, "/a/b"},
+        {"HTTP://h/", false, true, false, "h", 80, "/"},
+        {"host:4317", false, false, true, "host", 4317, ""},
+        {"http://[::1]:4317", false, true, true, "::1", 4317, ""},
+        {"[fe80::1%eth0]", false, false, false, "fe80::1%eth0", 80, ""},
+        {"127.0.0.1", false, false, false, "127.0.0.1", 80, ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        url u;
+        err e = {0};
+        assert_ok(url_parse(str_of(cases[i].text), &u, &e), &e);
+        assert_int_equal(u.tls, cases[i].tls);
+        assert_int_equal(u.has_scheme, cases[i].scheme);
+        assert_int_equal(u.has_port, cases[i].port_given);
+        assert_true(str_eq(u.host, str_of(cases[i].host)));
+        assert_int_equal(u.port, cases[i].port);
+        assert_true(str_eq(u.path, str_of(cases[i].path)));
+    }
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *why;
+    } cases[] = {
+        {"", "`` names no host; an address is like http://localhost:4318"},
+        {"http://", "`` names no host; an address is like http://localhost:4318"},
+        {"grpc://h:4317", "`grpc://` is not an address kiln can send to; http:// and https:// are"},
+        {"http://h:", "`` is no port"},
+        {"http://h:0", "`0` is no port"},
+        {"http://h:65536", "`65536` is no port"},
+        {"http://h:4317x", "`4317x` is no port"},
+        {"http://[::1", "the address lacks a `]`"},
+        {"http://user@h/", "`user@h` names no host; an address is like http://localhost:4318"},
+        {"http://h/a?b", "the path of an endpoint has no query, fragment or blank"},
+        {"http://h/a\r\nX: y", "the path of an endpoint has no query, fragment or blank"},
+        {"http://a b/", "`a b` names no host; an address is like http://localhost:4318"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        url u;
+        err e = {0};
+        assert_false(url_parse(str_of(cases[i].text), &u, &e));
+        assert_string_equal(e.msg, cases[i].why);
+        assert_int_equal(e.code, ERR_USAGE);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_addresses),
+                                       cmocka_unit_test(test_refused)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

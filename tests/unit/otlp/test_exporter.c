@@ -1,0 +1,145 @@
+/* The exporter's thread: handing in never waits, memory is bounded, the end comes in time.  Run under TSan too. */
+#include "otlp/exporter.h"
+
+#include "../../support/test.h"
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A listener that nobody accepts from: the kernel completes the connection and no answer ever comes. */
+static int listen_mute(uint16_t *port)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof a;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(listen(fd, 16), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
+    *port = ntohs(a.sin_port);
+    return fd;
+}
+
+static otlp_config config_for(uint16_t port)
+{
+    return (otlp_config){
+        .timeout = 5 * NS_PER_S,
+        .to = {.host = STR("127.0.0.1"), .port = port, .has_port = true, .path = STR("/")},
+        .set_endpoint = "",
+        .set_protocol = "",
+        .set_ca = ""};
+}
+
+static bool submit(exporter *x, size_t n)
+{
+    buf b = {0};
+    for (size_t i = 0; i < n; i++) buf_putc(&b, 'x');
+    bool ok = exporter_submit(x, &b, 1, 1);
+    assert_int_equal(ok, b.p == NULL); /* taken over, or still ours */
+    buf_free(&b);
+    return ok;
+}
+
+static void test_bounded(void **state)
+{
+    (void)state;
+    uint16_t port;
+    int fd = listen_mute(&port);
+    otlp_config c = config_for(port);
+    err e = {0};
+    exporter *x = exporter_open(&(exporter_opts){.sender = {.config = &c}, .max_queue = 10000}, &e);
+    assert_ok(x, &e);
+    size_t taken = 0, refused = 0;
+    for (int i = 0; i < 100; i++) *(submit(x, 1000) ? &taken : &refused) += 1;
+    assert_true(taken >= 5 && taken <= 10);
+    assert_false(exporter_flush(x, NS_PER_MS));
+    otlp_counts n = exporter_counts(x);
+    assert_u64(n.items_queue_full, refused);
+    assert_u64(n.items_submitted, taken);
+    uint64_t before = world_now(world_system());
+    exporter_close(x, 50 * NS_PER_MS, &n);
+    assert_true(world_now(world_system()) - before <
+                5 * NS_PER_S); /* far below the request's own timeout */
+    assert_u64(n.items_unsent, taken);
+    assert_u64(otlp_items_lost(&n), 100); /* nothing vanishes without a number */
+    close(fd);
+}
+
+typedef struct server {
+    int fd;
+    unsigned n;
+} server;
+
+/* Answers 200 to whatever comes on one connection. */
+static void *serve(void *who)
+{
+    server *s = who;
+    char chunk[8192];
+    int c = accept(s->fd, NULL, NULL);
+    for (ssize_t n; c >= 0 && (n = recv(c, chunk, sizeof chunk, 0)) > 0; s->n++)
+        if (send(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", 38, MSG_NOSIGNAL) < 0) break;
+    if (c >= 0) close(c);
+    return NULL;
+}
+
+static _Atomic unsigned n_settled;
+static void on_settled(void *who, const settled *s)
+{
+    (void)who;
+    if (s->outcome == OUTCOME_ACCEPTED) n_settled++;
+}
+
+static void *submit_many(void *who)
+{
+    for (int i = 0; i < 50; i++)
+        while (!submit(who, 10)) usleep(100);
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    uint16_t port;
+    server s = {.fd = listen_mute(&port)};
+    otlp_config c = config_for(port);
+    err e = {0};
+    pthread_t server_thread, t[3];
+    assert_int_equal(pthread_create(&server_thread, NULL, serve, &s), 0);
+    exporter *x = exporter_open(
+        &(exporter_opts){.sender = {.config = &c, .settled = on_settled}, .max_queue = 20000}, &e);
+    assert_ok(x, &e);
+    for (int i = 0; i < 3; i++) assert_int_equal(pthread_create(&t[i], NULL, submit_many, x), 0);
+    for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
+    assert_true(exporter_flush(x, 20 * NS_PER_S));
+    assert_int_equal(n_settled, 150);
+    otlp_counts n;
+    exporter_close(x, NS_PER_S, &n);
+    assert_u64(n.items_accepted, 150);
+    pthread_join(server_thread, NULL);
+    close(s.fd);
+}
+
+static void test_nobody_there(void **state)
+{
+    (void)state;
+    uint16_t port;
+    int fd = listen_mute(&port);
+    close(fd); /* refused from now on */
+    otlp_config c = config_for(port);
+    err e = {0};
+    exporter *x = exporter_open(&(exporter_opts){.sender = {.config = &c}}, &e);
+    assert_ok(x, &e);
+    assert_true(submit(x, 10));
+    otlp_counts n;
+    exporter_close(x, 20 * NS_PER_MS, &n);
+    assert_u64(n.items_unsent, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bounded),
+                                       cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_nobody_there)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

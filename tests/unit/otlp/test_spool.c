@@ -1,0 +1,164 @@
+#include "otlp/spool.h"
+
+#include "../../support/test.h"
+#include <dirent.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[64];
+
+static int setup(void **state)
+{
+    (void)state;
+    snprintf(dir, sizeof dir, "/tmp/kiln-spool-XXXXXX");
+    if (!mkdtemp(dir)) return -1;
+    return rmdir(dir); /* spool_open makes it */
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    char cmd[96];
+    snprintf(cmd, sizeof cmd, "rm -rf %s", dir);
+    return system(cmd);
+}
+
+static void touch(const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static bool exists(const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return access(path, F_OK) == 0;
+}
+
+static spool *open_spool(uint64_t max)
+{
+    err e = {0};
+    spool *s = spool_open(dir, OTLP_PROFILES, max, &e);
+    assert_ok(s, &e);
+    return s;
+}
+
+static void put(spool *s, const char *text, size_t items, uint64_t wall, size_t lost)
+{
+    err e = {0};
+    spool_lost l;
+    assert_ok(spool_put(s, str_of(text), items, wall, &l, &e), &e);
+    assert_int_equal(l.batches, lost);
+}
+
+static void assert_oldest(spool *s, const char *text, size_t items)
+{
+    err e = {0};
+    file_bytes f;
+    size_t n;
+    assert_ok(spool_oldest(s, &n, &f, &e), &e);
+    assert_true(str_eq(f.bytes, str_of(text)));
+    assert_int_equal(n, items);
+    file_release(&f);
+}
+
+static void test_order_survives(void **state)
+{
+    (void)state;
+    spool *s = open_spool(0);
+    put(s, "one", 1, 500, 0);
+    put(s, "two", 2, 400, 0); /* the clock went back: still behind */
+    put(s, "three", 3, 400, 0);
+    assert_int_equal(spool_count(s), 3);
+    assert_u64(spool_bytes(s), 11);
+    spool_close(s);
+    s = open_spool(0);
+    assert_int_equal(spool_count(s), 3);
+    assert_u64(spool_items(s), 6);
+    assert_oldest(s, "one", 1);
+    spool_drop_oldest(s);
+    assert_oldest(s, "two", 2);
+    put(s, "four", 4, 0, 0);
+    spool_drop_oldest(s);
+    assert_oldest(s, "three", 3);
+    spool_drop_oldest(s);
+    assert_oldest(s, "four", 4);
+    spool_drop_oldest(s);
+    err e = {0};
+    file_bytes f;
+    size_t n;
+    assert_false(spool_oldest(s, &n, &f, &e));
+    assert_int_equal(e.code, ERR_OK);
+    assert_u64(spool_bytes(s), 0);
+    spool_close(s);
+}
+
+/* What a crash leaves and what is not ours. */
+static void test_leftovers(void **state)
+{
+    (void)state;
+    spool_close(open_spool(0));
+    touch("00000000000000000007-1.profiles.otlp.0badcafe.tmp", "half");
+    touch("00000000000000000008-2.profiles.otlp", "whole");
+    touch("00000000000000000009-2.logs.otlp", "another signal");
+    touch("README.tmp", "a person's");
+    touch("7-1.profiles.otlp", "no name of ours");
+    touch("00000000000000000010-x.profiles.otlp", "nor this");
+    touch("99999999999999999999999999-1.profiles.otlp", "nor this");
+    spool *s = open_spool(0);
+    assert_int_equal(spool_count(s), 1);
+    assert_oldest(s, "whole", 2);
+    assert_false(exists("00000000000000000007-1.profiles.otlp.0badcafe.tmp"));
+    assert_true(exists("README.tmp"));
+    assert_true(exists("00000000000000000009-2.logs.otlp"));
+    spool_close(s);
+}
+
+static void test_bounded(void **state)
+{
+    (void)state;
+    err e = {0};
+    spool_lost l;
+    spool *s = open_spool(10);
+    put(s, "aaaa", 1, 0, 0);
+    put(s, "bbbb", 2, 0, 0);
+    put(s, "cc", 3, 0, 0);
+    put(s, "ddd", 4, 0, 1); /* a goes */
+    assert_oldest(s, "bbbb", 2);
+    assert_u64(spool_bytes(s), 9);
+    put(s, "eeeeeeeeee", 5, 0, 3);
+    assert_int_equal(spool_count(s), 1);
+    assert_false(spool_put(s, STR("fffffffffff"), 1, 0, &l, &e));
+    assert_int_equal(e.code, ERR_LIMIT);
+    assert_int_equal(spool_count(s), 1); /* nothing went for it */
+    spool_close(s);
+}
+
+static void test_one_owner(void **state)
+{
+    (void)state;
+    err e = {0};
+    spool *s = open_spool(0);
+    assert_null(spool_open(dir, OTLP_PROFILES, 0, &e));
+    assert_int_equal(e.code, ERR_MISMATCH);
+    assert_non_null(strstr(e.msg, "in use by another process"));
+    spool_close(s);
+    spool_close(open_spool(0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_order_survives, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_leftovers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bounded, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_owner, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
