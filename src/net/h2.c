@@ -234,7 +234,8 @@ static ssize_t read_body(nghttp2_session *ng, int32_t id, uint8_t *p, size_t max
     for (size_t i = 0; i < ARRAY_LEN(t->body); i++) {
         str *b = &t->body[i];
         size_t k = b->n < max - n ? b->n : max - n;
-        if (k) memcpy(p + n, b->p, k);
+        if (!k) continue;
+        memcpy(p + n, b->p, k);
         *b = (str){b->p + k, b->n - k};
         n += k;
     }

@@ -112,7 +112,10 @@ static bool set_host(SSL *s, const char *host)
     X509_VERIFY_PARAM *p = SSL_get0_param(s);
     if (X509_VERIFY_PARAM_set1_ip_asc(p, host) == 1) return true; /* addresses have no SNI */
     ERR_clear_error();
-    return SSL_set1_host(s, host) == 1 && SSL_set_tlsext_host_name(s, host) == 1;
+    void *name =
+        (void *)(uintptr_t)host; /* SSL_set_tlsext_host_name, which casts const away by itself */
+    return SSL_set1_host(s, host) == 1 &&
+           SSL_ctrl(s, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name) == 1;
 }
 
 tls *tls_open(tls_context *c, const char *host, err *e)
