@@ -162,7 +162,7 @@ static bool open_exporter(sending *s, err *e)
     const cli_options *o = &s->c->o;
     exporter_opts x = {
         .sender = {.config = &s->config,
-                   .max_age = s->wait,
+                   .max_age = s->wait ? s->wait : 1, /* 0s: one attempt */
                    .agent = "kiln/" KILN_VERSION,
                    .settled = on_settled,
                    .say = on_say,

@@ -297,8 +297,7 @@ static const command all_commands[COMMAND_COUNT] = {
             .examples = {{"To a collector on this machine, by gRPC",
                           "kiln send app.pprof --to http://localhost:4317"},
                          {"By HTTP with TLS and a token",
-                          "kiln send app.otlp --to https://otel.example.com --header "
-                          "'authorization=Bearer '$TOKEN"},
+                          "kiln send app.otlp --to https://example.com --header api-key=$KEY"},
                          {"Today or tomorrow",
                           "kiln send --spool ~/.cache/kiln/spool app.otlp --to http://host:4318"}},
             .operands = OPERAND_FILES,

@@ -45,9 +45,6 @@ void send_tell_text(const sending *s, const sent *t)
         buf_printf(&c->out, "%s: %s %s accepted%s%s\n", name, human_count(t->items, n),
                    items_word(s, t->items), t->text[0] ? "; " : "", t->text);
     }
-    if (t->outcome == OUTCOME_TOO_LARGE)
-        cli_note(c, "  `kiln convert --split FILE... DIR/` makes smaller files; --compression does "
-                    "not help");
 }
 
 void send_tell_spool(const sending *s)

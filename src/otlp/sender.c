@@ -37,7 +37,8 @@ struct sender {
 
     bool failing; /* an outage that was said */
     uint64_t said_at, failed;
-    char said[512];
+    char said[256]; /* the last trouble that was said */
+    char why[256];  /* the last trouble */
 };
 
 static void pump(sender *s);
@@ -110,11 +111,12 @@ static void say_trouble(sender *s, const char *text)
     char line[512];
     uint64_t now = loop_now(s->loop);
     s->failed++;
-    snprintf(line, sizeof line, "%s: %s", otlp_signal_name(s->o.config->signal), text);
-    if (s->failing && (now - s->said_at < SAY_AGAIN_NS || !strcmp(s->said, line))) return;
+    snprintf(s->why, sizeof s->why, "%s", text);
+    if (s->failing && (now - s->said_at < SAY_AGAIN_NS || !strcmp(s->said, s->why))) return;
     s->failing = true;
     s->said_at = now;
-    snprintf(s->said, sizeof s->said, "%s", line);
+    memcpy(s->said, s->why, sizeof s->said);
+    snprintf(line, sizeof line, "%s: %s", otlp_signal_name(s->o.config->signal), text);
     say(s, line);
 }
 
@@ -209,7 +211,7 @@ static void spool_first(sender *s)
     otlp_count(&s->o.counters->items_spool_lost, lost.items);
     char text[400];
     if (!ok) say_trouble(s, err_text(&e, text, sizeof text));
-    settle_first(s, ok ? OUTCOME_SPOOLED : OUTCOME_LOST, 0, ok ? s->said : text);
+    settle_first(s, ok ? OUTCOME_SPOOLED : OUTCOME_LOST, 0, ok ? s->why : text);
 }
 
 /* Everything that waits in memory goes somewhere else. */
@@ -425,7 +427,7 @@ void sender_close(sender *s)
     loop_disarm(s->loop, &s->wait);
     if (s->busy && s->from_spool) file_release(&s->file);
     s->busy = false;
-    put_away(s, OUTCOME_UNSENT, s->failing ? s->said : "there was no time to send it");
+    put_away(s, OUTCOME_UNSENT, s->failing ? s->why : "there was no time to send it");
     tls_context_close(s->tls);
     spool_close(s->o.spool);
     buf_free(&s->packed);
@@ -437,7 +439,7 @@ void sender_add(sender *s, batch *b)
     b->born = loop_now(s->loop);
     push(s, b);
     if (s->wait.armed && s->o.spool) {
-        if (!s->busy) put_away(s, OUTCOME_UNSENT, "");
+        if (!s->busy) put_away(s, OUTCOME_UNSENT, s->why);
         return;
     }
     pump(s);
@@ -453,6 +455,6 @@ void sender_drain(sender *s, uint64_t deadline)
 {
     s->draining = true;
     s->deadline = deadline;
-    if (s->wait.armed && s->wait.at > deadline) put_away(s, OUTCOME_UNSENT, s->said);
+    if (s->wait.armed && s->wait.at > deadline) put_away(s, OUTCOME_UNSENT, s->why);
     pump(s);
 }
