@@ -1,0 +1,98 @@
+/* unwind/table.h - the unwind table of one object: which rule holds at which code address.
+ *
+ *   rows     {offset of code, rule} in ascending order; a row holds until the next one begins
+ *   buckets  for every 2^shift bytes of code the first row that begins behind the bucket's first byte,
+ *            so that a search looks at a handful of rows
+ *   wide     rules that do not fit a word
+ *
+ * A rule says where the caller's frame is.  CFA is the value of the stack pointer in the caller, before
+ * its call pushed the return address (DWARF's word).  In bits:
+ *
+ *   |28        22|21        15|14              3|2    0|
+ *   | third at k | fp at k    | CFA offset / 8  | kind |      k: saved at CFA - 8k, 0: unchanged
+ *
+ * fp is rbp (x29).  The third register is rbx on x86-64, because the loader's lazy binding keeps its CFA
+ * there, and the link register on aarch64.  The return address is at CFA - 8 on x86-64 and is the third
+ * register on aarch64.
+ *
+ * Signal room: everything here only reads memory it is given. */
+#pragma once
+#include "base/compiler.h"
+
+enum {
+    RULE_NONE,   /* nothing is known */
+    RULE_SP,     /* CFA = sp + offset */
+    RULE_FP,     /* CFA = fp + offset */
+    RULE_THIRD,  /* CFA = third register + offset */
+    RULE_SIGNAL, /* the kernel put a whole context where sp points */
+    RULE_END,    /* nobody called this: the first function of a thread */
+    RULE_PLT,    /* CFA = sp + offset, 8 more behind byte k of each 16 (k where fp's is) */
+    RULE_WIDE,   /* bits 3 and up are a position in wide[] */
+
+    RULE_BITS = 29,
+    RULE_OFFSET_MAX = 0xfff * 8,
+    RULE_K_MAX = 0x7f,
+};
+
+static inline uint32_t rule_kind(uint32_t r) { return r & 7; }
+static inline uint32_t rule_offset(uint32_t r) { return (r >> 3 & 0xfff) * 8; }
+static inline uint32_t rule_fp(uint32_t r) { return r >> 15 & RULE_K_MAX; }
+static inline uint32_t rule_third(uint32_t r) { return r >> 22 & RULE_K_MAX; }
+static inline uint32_t rule_wide(uint32_t r) { return r >> 3; }
+
+/* offset <= RULE_OFFSET_MAX and a multiple of 8, k <= RULE_K_MAX. */
+static inline uint32_t rule_make(uint32_t kind, uint32_t offset, uint32_t fp, uint32_t third)
+{
+    return kind | (offset / 8) << 3 | fp << 15 | third << 22;
+}
+
+/* CFA = reg + offset, or, if `deref`, the word found there + add.  Registers by their DWARF numbers;
+ * others than sp, fp and third are known only where a signal interrupted. */
+typedef struct wide_rule {
+    uint8_t reg, deref;
+    uint8_t fp, third; /* PLACE_* */
+    int32_t offset, add;
+    int32_t fp_at, third_at;
+} wide_rule;
+
+enum {
+    PLACE_SAME,  /* the register is unchanged */
+    PLACE_AT,    /* saved at CFA + n */
+    PLACE_BY_FP, /* saved at fp + n: stacks that were aligned anew */
+    PLACE_GONE, /* it has no value: of the return address, nobody called (the compiler alone meets it) */
+    PLACE_ODD, /* somewhere a rule cannot say (the compiler alone meets it) */
+};
+
+typedef struct unwind_row {
+    uint32_t pc; /* offset from unwind_table.base */
+    uint32_t rule;
+} unwind_row;
+
+typedef struct unwind_table {
+    uint64_t base;    /* address of offset 0 */
+    unwind_row *rows; /* the last one is RULE_NONE, unless there are none */
+    uint32_t *buckets;
+    wide_rule *wide;
+    uint32_t n_rows, n_buckets, n_wide;
+    uint32_t shift;
+} unwind_table;
+
+/* The rule at offset pc of the code; RULE_PLT is already decided. */
+static inline uint32_t table_find(const unwind_table *t, uint64_t pc)
+{
+    uint64_t b = pc >> t->shift;
+    if (b + 1 >= t->n_buckets) return RULE_NONE;
+    uint32_t lo = t->buckets[b],
+             hi = t->buckets[b + 1]; /* rows before lo begin at pc or before it */
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (t->rows[mid].pc <= pc)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (!lo) return RULE_NONE;
+    uint32_t r = t->rows[lo - 1].rule;
+    if (rule_kind(r) != RULE_PLT) return r;
+    return rule_make(RULE_SP, rule_offset(r) + ((pc & 15) >= rule_fp(r) ? 8 : 0), 0, 0);
+}

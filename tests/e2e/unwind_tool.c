@@ -1,0 +1,83 @@
+/* unwind_tool FILE - the rules of a file's .eh_frame, a line a row, for unwind_oracle. */
+#include "objfile/elf.h"
+#include "unwind/cfi.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool read_file(const char *path, str *out)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f || fseek(f, 0, SEEK_END) != 0) return false;
+    long n = ftell(f);
+    char *p = n > 0 ? malloc((size_t)n) : NULL;
+    rewind(f);
+    bool ok = p && fread(p, 1, (size_t)n, f) == (size_t)n;
+    fclose(f);
+    *out = (str){p, ok ? (size_t)n : 0};
+    return ok;
+}
+
+static void print_place(uint8_t how, int32_t at)
+{
+    if (how == PLACE_SAME)
+        printf(" u");
+    else
+        printf(how == PLACE_AT ? " c%+d" : " fp%+d", at);
+}
+
+static void print_rule(const unwind_table *t, uint32_t r)
+{
+    static const char *const names[] = {"none",   "sp",  "fp",  "third",
+                                        "signal", "end", "plt", "wide"};
+    uint32_t kind = rule_kind(r);
+    if (kind == RULE_WIDE) {
+        const wide_rule *w = &t->wide[rule_wide(r)];
+        printf(w->deref ? "*(r%d%+d)%+d" : "r%d%+d", w->reg, w->offset, w->add);
+        print_place(w->fp, w->fp_at);
+        print_place(w->third, w->third_at);
+    } else if (kind == RULE_SP || kind == RULE_FP || kind == RULE_THIRD) {
+        printf("%s+%u", names[kind], rule_offset(r));
+        print_place(rule_fp(r) ? PLACE_AT : PLACE_SAME, -8 * (int32_t)rule_fp(r));
+        print_place(rule_third(r) ? PLACE_AT : PLACE_SAME, -8 * (int32_t)rule_third(r));
+    } else {
+        printf("%s", names[kind]);
+    }
+    printf("\n");
+}
+
+int main(int argc, char **argv)
+{
+    err e = {0};
+    arena a = {0};
+    str bytes, eh;
+    elf_file f;
+    char text[512];
+    if (argc != 2 || !read_file(argv[1], &bytes)) return 2;
+    bool ok = elf_read(bytes, &a, &f, &e);
+    const elf_section *s = ok ? elf_section_named(&f, STR(".eh_frame")) : NULL;
+    unwind_table t = {0};
+    cfi_counts n = {0};
+    if (s && elf_section_bytes(&f, s, &a, &eh, &e)) {
+        uint64_t lo = UINT64_MAX, hi = 0;
+        for (size_t i = 0; i < f.segments.n; i++) {
+            const elf_segment *g = &f.segments.v[i];
+            if (g->type != ELF_LOAD || !(g->flags & ELF_SEGMENT_EXEC)) continue;
+            if (g->vaddr < lo) lo = g->vaddr;
+            if (g->vaddr + g->memory_size > hi) hi = g->vaddr + g->memory_size;
+        }
+        cfi_source src = {eh, s->addr, lo, hi, f.machine};
+        ok = cfi_compile(&src, &a, &t, &n, &e);
+    }
+    if (!ok) {
+        fprintf(stderr, "unwind_tool: %s: %s\n", argv[1], err_text(&e, text, sizeof text));
+        return 1;
+    }
+    printf("# %u functions, %u outside, %u unknown, %u rows, %u wide\n", n.functions, n.outside,
+           n.unknown, t.n_rows, t.n_wide);
+    for (uint32_t i = 0; i < t.n_rows; i++) {
+        printf("%llx ", (unsigned long long)(t.base + t.rows[i].pc));
+        print_rule(&t, t.rows[i].rule);
+    }
+    return 0;
+}

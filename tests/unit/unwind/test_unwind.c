@@ -1,0 +1,199 @@
+#include "support/test.h"
+
+#include "unwind/unwind.h"
+
+#include <sys/mman.h>
+
+/* Stacks and code that exist only here: CODE is an object with a table, JIT is code of no object. */
+enum { CODE = 0x400000, CODE_END = 0x401000, JIT = 0x900000, WORDS = 512 };
+
+/* 0x000: sp + 16; 0x100: fp + 16, fp saved; 0x200: the end; 0x300: none; 0x400: wide */
+static unwind_row rows[] = {
+    {0x000, RULE_SP | 2 << 3}, {0x100, RULE_FP | 2 << 3 | 2 << 15}, {0x200, RULE_END},
+    {0x300, RULE_NONE},        {0x400, RULE_WIDE | 0 << 3},         {0x500, RULE_WIDE | 1 << 3},
+    {0x600, RULE_NONE},
+};
+static wide_rule wide[] = {
+    {.reg = 6, .deref = 1, .offset = -8, .fp = PLACE_BY_FP, .fp_at = 0}, /* aligned anew */
+    {.reg = 10, .offset = 0}, /* only where interrupted */
+};
+static uint32_t buckets[] = {1, 7, 7};
+static const unwind_object code = {
+    CODE, CODE_END, {CODE, rows, buckets, wide, ARRAY_LEN(rows), ARRAY_LEN(buckets), 2, 11}};
+
+static unwind_snapshot *snapshot(void)
+{
+    unwind_snapshot *s = calloc(1, sizeof *s + sizeof(void *));
+    assert_non_null(s);
+    s->n_objects = 1;
+    s->objects[0] = &code;
+    return s;
+}
+
+static uintptr_t words[WORDS];
+
+static uintptr_t at(size_t i) { return (uintptr_t)&words[i]; }
+
+typedef struct want {
+    unwind_end end;
+    uint32_t guesses;
+    size_t n;
+    uintptr_t pc[4];
+} want;
+
+static void check(const char *name, unwind_regs from, want w, size_t max)
+{
+    unwind_snapshot *s = snapshot();
+    unwind_stack stack = {at(0), at(WORDS)};
+    for (unsigned round = 0; round < 3; round++) { /* table, cache, stack that nobody told of */
+        uintptr_t pc[16];
+        unwind_result r = unwind(s, &from, round < 2 ? &stack : NULL, pc, max);
+        bool ok = r.end == w.end && r.guesses == w.guesses && r.n == w.n;
+        for (size_t i = 0; ok && i < r.n && i < 4; i++) ok = pc[i] == w.pc[i];
+        if (!ok) {
+            for (size_t i = 0; i < r.n; i++) print_message("  %lx\n", (unsigned long)pc[i]);
+            fail_msg("%s, round %u: end %d, %u guesses, %zu frames", name, round, (int)r.end,
+                     r.guesses, r.n);
+        }
+    }
+    free(s);
+}
+
+static void test_steps(void **state)
+{
+    (void)state;
+    memset(words, 0, sizeof words);
+    words[11] = CODE + 0x101; /* the caller, which keeps a frame pointer */
+    words[20] = at(30);
+    words[21] = CODE + 0x201;
+    check("by sp, then by fp", (unwind_regs){.pc = CODE, .sp = at(10), .fp = at(20)},
+          (want){UNWIND_WHOLE, 0, 3, {CODE, CODE + 0x100, CODE + 0x200}}, 16);
+    check("capped", (unwind_regs){.pc = CODE, .sp = at(10), .fp = at(20)},
+          (want){UNWIND_CAPPED, 0, 2, {CODE, CODE + 0x100}}, 2);
+    check("just enough", (unwind_regs){.pc = CODE, .sp = at(10), .fp = at(20)},
+          (want){UNWIND_WHOLE, 0, 3, {CODE, CODE + 0x100, CODE + 0x200}}, 3);
+    words[11] = 0;
+    check("return address 0", (unwind_regs){.pc = CODE, .sp = at(10), .fp = at(20)},
+          (want){UNWIND_WHOLE, 0, 1, {CODE}}, 16);
+    check("no room", (unwind_regs){.pc = CODE, .sp = at(10)}, (want){UNWIND_CAPPED, 0, 0, {0}}, 0);
+}
+
+static void test_bad_registers(void **state)
+{
+    (void)state;
+    memset(words, 0, sizeof words);
+    static const uintptr_t bad[] = {0,          1, 8, 0xfff, 0x7fffffffffff, (uintptr_t)1 << 63,
+                                    UINTPTR_MAX};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        uintptr_t pc[4];
+        unwind_snapshot *s = snapshot();
+        for (uintptr_t k = 0; k < 7; k++) {
+            unwind_regs r = {.pc = CODE + k * 0x100, .sp = bad[i], .fp = bad[i], .third = bad[i]};
+            unwind_result u = unwind(s, &r, NULL, pc, 4);
+            assert_true(u.n == 1 && (k == 2 || u.end != UNWIND_WHOLE));
+            r.sp = at(8);
+            u = unwind(s, &r, NULL, pc, 4);
+            assert_true(u.n >= 1);
+        }
+        unwind_regs r = {.pc = bad[i], .sp = at(8)};
+        assert_u64(unwind(s, &r, NULL, pc, 4).n, 1);
+        free(s);
+    }
+    check("fp below sp", (unwind_regs){.pc = CODE + 0x100, .sp = at(40), .fp = at(20)},
+          (want){UNWIND_NO_PROGRESS, 0, 1, {CODE + 0x100}}, 16);
+    check("fp not aligned", (unwind_regs){.pc = CODE + 0x100, .sp = at(40), .fp = at(50) + 4},
+          (want){UNWIND_NO_PROGRESS, 0, 1, {CODE + 0x100}}, 16);
+}
+
+static void test_guesses(void **state)
+{
+    (void)state;
+    memset(words, 0, sizeof words);
+    words[20] = at(30);
+    words[21] = JIT + 0x10;
+    words[30] = at(40);
+    words[31] = CODE + 0x201;
+    unwind_regs r = {.pc = JIT, .sp = at(10), .fp = at(20)};
+    check("code of no object", r, (want){UNWIND_WHOLE, 2, 3, {JIT, JIT + 0xf, CODE + 0x200}}, 16);
+    words[31] = CODE + 0x301;
+    check("back into code without a rule", r, (want){UNWIND_NO_RULE, 1, 2, {JIT, JIT + 0xf}}, 16);
+    words[30] = at(20);
+    words[31] = JIT + 0x20;
+    check("frame pointers in a circle", r, (want){UNWIND_NO_RULE, 1, 2, {JIT, JIT + 0xf}}, 16);
+    words[30] = words[31] = 0;
+    check("zeros at the end", r, (want){UNWIND_WHOLE, 1, 2, {JIT, JIT + 0xf}}, 16);
+    r.fp = 3;
+    check("no frame pointer", r, (want){UNWIND_NO_RULE, 0, 1, {JIT}}, 16);
+    words[11] = CODE + 0x400; /* a call would have left 0x3ff behind it */
+    check("a return address made by hand", (unwind_regs){.pc = CODE, .sp = at(10)},
+          (want){UNWIND_WHOLE, 0, 2, {CODE, CODE + 0x3ff}}, 16);
+}
+
+static void test_wide(void **state)
+{
+    (void)state;
+    memset(words, 0, sizeof words);
+    words[20] = at(60); /* rbp of the caller */
+    words[19] = at(40); /* where the stack was before */
+    words[39] = CODE + 0x101;
+    words[60] = 0;
+    words[61] = CODE + 0x201;
+    check("aligned anew", (unwind_regs){.pc = CODE + 0x400, .sp = at(10), .fp = at(20)},
+          (want){UNWIND_WHOLE, 0, 3, {CODE + 0x400, CODE + 0x100, CODE + 0x200}}, 16);
+    check("a register nobody knows", (unwind_regs){.pc = CODE + 0x500, .sp = at(10), .fp = at(20)},
+          (want){UNWIND_NO_RULE, 0, 1, {CODE + 0x500}}, 16);
+}
+
+/* Without known bounds pages are asked about: neither a hole nor a page without rights is touched. */
+static void test_probes(void **state)
+{
+    (void)state;
+    enum { PAGE = 4096, PAGES = 80 };
+    char *p = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(p != MAP_FAILED);
+    unwind_snapshot *s = snapshot();
+    uintptr_t pc[8], base = (uintptr_t)p;
+    unwind_regs r = {.pc = CODE + 0x100, .sp = base + 256, .fp = base + 3 * PAGE};
+    uintptr_t *frame = (uintptr_t *)r.fp;
+    frame[1] = CODE + 0x201;
+    assert_int_equal(unwind(s, &r, NULL, pc, 8).end, UNWIND_WHOLE);
+    assert_int_equal(mprotect(p + 2 * PAGE, PAGE, PROT_NONE), 0);
+    assert_int_equal(unwind(s, &r, NULL, pc, 8).end, UNWIND_UNREADABLE);
+    assert_int_equal(munmap(p + 2 * PAGE, PAGE), 0);
+    assert_int_equal(unwind(s, &r, NULL, pc, 8).end, UNWIND_UNREADABLE);
+    r.sp = base + 3 * PAGE + 8; /* just behind the hole: its red zone is not there */
+    r.fp = base + 4 * PAGE;
+    frame = (uintptr_t *)r.fp;
+    frame[1] = CODE + 0x201;
+    assert_int_equal(unwind(s, &r, NULL, pc, 8).end, UNWIND_WHOLE);
+    r.fp = base + (4 + UNWIND_PROBES_MAX) * PAGE; /* further than it asks */
+    frame = (uintptr_t *)r.fp;
+    frame[1] = CODE + 0x201;
+    assert_int_equal(unwind(s, &r, NULL, pc, 8).end, UNWIND_UNREADABLE);
+    unwind_stack stack = {base + 3 * PAGE, base + PAGES * PAGE};
+    assert_int_equal(unwind(s, &r, &stack, pc, 8).end, UNWIND_WHOLE);
+    free(s);
+    munmap(p, PAGES * PAGE);
+}
+
+static void test_missed(void **state)
+{
+    (void)state;
+    unwind_snapshot *s = snapshot();
+    uintptr_t pc[4];
+    unwind_regs r = {.pc = JIT, .sp = at(0)};
+    (void)unwind(s, &r, NULL, pc, 4);
+    assert_u64(s->missed, 1);
+    assert_u64(unwind(NULL, &r, NULL, pc, 4).n, 1); /* before the first refresh */
+    free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_steps),   cmocka_unit_test(test_bad_registers),
+        cmocka_unit_test(test_guesses), cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_probes),  cmocka_unit_test(test_missed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
