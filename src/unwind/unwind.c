@@ -2,12 +2,16 @@
 
 #include "unwind/arch.h"
 
+/* The usual frame: CFA = fp + 16, fp saved at CFA - 16.  Both processors have it. */
+enum { RULE_FRAME = RULE_FP | 2 << 3 | 2 << 15, RULE_FRAME_MASK = (1 << 22) - 1 };
+
 enum { PAGE = 4096, SIGSET_BYTES = 8, E_FAULT = 14 };
 
 /* ---- the part of the stack that may be read ---- */
 
+/* Words that begin in [lo, lo + span] may be read: one comparison tells. */
 typedef struct window {
-    uintptr_t lo, hi;
+    uintptr_t lo, span;
     uint32_t probes; /* pages that may still be asked about */
 } window;
 
@@ -21,30 +25,38 @@ static bool page_readable(uintptr_t page)
 /* A function that is returning may have its saved registers below sp already, in the red zone. */
 static window window_at(uintptr_t sp, const unwind_stack *stack)
 {
-    uintptr_t lo = sp < ARCH_RED_ZONE ? 0 : sp - ARCH_RED_ZONE;
-    if (stack && sp >= stack->lo && sp < stack->hi)
-        return (window){lo < stack->lo ? stack->lo : lo, stack->hi, 0};
-    uintptr_t page = sp - sp % PAGE;
+    uintptr_t lo = sp < ARCH_RED_ZONE ? 0 : sp - ARCH_RED_ZONE, page = sp - sp % PAGE;
+    if (stack && sp >= stack->lo && sp < stack->hi && stack->hi - sp >= 8) {
+        lo = lo < stack->lo ? stack->lo : lo;
+        return (window){lo, stack->hi - 8 - lo, 0};
+    }
+    if (page < PAGE || !page_readable(page)) return (window){1, 0, 0}; /* no word begins at 1 */
     if (lo < page && page_readable(page - PAGE)) /* else sp is at the very end of its stack */
-        return (window){page - PAGE, page, UNWIND_PROBES_MAX};
-    return (window){page, page, UNWIND_PROBES_MAX};
+        return (window){page - PAGE, 2 * PAGE - 8, UNWIND_PROBES_MAX - 2};
+    return (window){page, PAGE - 8, UNWIND_PROBES_MAX - 1};
 }
 
+/* Upwards, page by page: a stack has no holes, and what is behind one belongs to others. */
 static NOINLINE bool window_grow(window *w, uintptr_t at)
 {
-    if (at < w->lo || at < PAGE) return false;
-    while (w->hi <= at) {
-        if (!w->probes || !page_readable(w->hi)) return false;
+    if (at < w->lo) return false;
+    while (at - w->lo > w->span) {
+        if (!w->probes || !page_readable(w->lo + w->span + 8)) return false;
         w->probes--;
-        w->hi += PAGE;
+        w->span += PAGE;
     }
-    return w->hi - at >= 8;
+    return true;
 }
 
-/* May the word at `at` (a multiple of 8) be read? */
+/* May the word at `at` (a multiple of 8) be read?  What does not inline gets copies, here and below, so
+ * that the window and the frame stay in registers. */
 ALWAYS_INLINE bool reach(window *w, uintptr_t at)
 {
-    return LIKELY(at >= w->lo && at < w->hi && w->hi - at >= 8) || window_grow(w, at);
+    if (LIKELY(at - w->lo <= w->span)) return true;
+    window grown = *w;
+    bool ok = window_grow(&grown, at);
+    *w = grown;
+    return ok;
 }
 
 ALWAYS_INLINE uintptr_t load(uintptr_t at) { return *(const volatile uintptr_t *)at; }
@@ -109,13 +121,14 @@ typedef struct walk {
     window w;
     frame f;
     const unwind_stack *stack;
-    unwind_result *out;
+    unwind_end end;
+    uint32_t guesses;
 } walk;
 
-/* true: there is a caller, and it is the frame now.  false: `end` is set. */
-static bool stop(walk *k, unwind_end why)
+/* Steps return true when there is a caller, which is the frame then, and false at the end. */
+ALWAYS_INLINE bool stop(walk *k, unwind_end why)
 {
-    k->out->end = why;
+    k->end = why;
     return false;
 }
 
@@ -175,7 +188,7 @@ static bool saved(walk *k, uint8_t how, int32_t at, uintptr_t cfa, uintptr_t *v)
     return place >= cfa || place < k->f.r.sp - ARCH_RED_ZONE || fetch(&k->w, place, v);
 }
 
-static NOINLINE bool step_wide(walk *k, const wide_rule *w)
+static bool step_wide(walk *k, const wide_rule *w)
 {
     uintptr_t cfa, fp = k->f.r.fp, third = k->f.r.third, ra = 0;
     if (!register_value(&k->f, w->reg, &cfa)) return stop(k, UNWIND_NO_RULE);
@@ -192,7 +205,7 @@ static NOINLINE bool step_wide(walk *k, const wide_rule *w)
 }
 
 /* The kernel put the whole context of what it interrupted on the stack; that may be another stack. */
-static NOINLINE bool step_signal(walk *k)
+static bool step_signal(walk *k)
 {
     uintptr_t c = k->f.r.sp + SIGNAL_CONTEXT;
     if (c % 8 != 0 || !reach(&k->w, c + CONTEXT_FIRST) || !reach(&k->w, c + CONTEXT_LAST))
@@ -221,7 +234,7 @@ static bool plausible(unwind_snapshot *s, uintptr_t ra)
 
 /* No rule: a frame pointer is sane when it is aligned, not below sp, in the stack, and what is saved
  * there can be a return address and leads further up. */
-static NOINLINE bool step_guess(walk *k, unwind_snapshot *s)
+static bool step_guess(walk *k, unwind_snapshot *s)
 {
     uintptr_t fp = k->f.r.fp, next, ra;
     if (made_by_hand(k, s)) return stop(k, UNWIND_WHOLE);
@@ -230,8 +243,18 @@ static NOINLINE bool step_guess(walk *k, unwind_snapshot *s)
     ra = arch_code(ra);
     if (!ra && !next) return stop(k, UNWIND_WHOLE);
     if (!plausible(s, ra) || (next && next <= fp)) return stop(k, UNWIND_NO_RULE);
-    k->out->guesses++;
+    k->guesses++;
     return arrive(k, ra, fp + 16, next, k->f.r.third);
+}
+
+static NOINLINE bool step_unusual(walk *k, unwind_snapshot *s, uint32_t rule, const wide_rule *wide)
+{
+    switch (rule_kind(rule)) {
+    case RULE_WIDE: return step_wide(k, wide);
+    case RULE_SIGNAL: return step_signal(k);
+    case RULE_END: return stop(k, UNWIND_WHOLE);
+    default: return step_guess(k, s);
+    }
 }
 
 ALWAYS_INLINE bool step(walk *k, unwind_snapshot *s, uintptr_t pc)
@@ -239,15 +262,18 @@ ALWAYS_INLINE bool step(walk *k, unwind_snapshot *s, uintptr_t pc)
     const wide_rule *wide = NULL;
     uint32_t rule = s ? rule_at(s, pc, &wide) : RULE_NONE;
     uint32_t fp = rule_fp(rule), third = rule_third(rule), offset = rule_offset(rule);
+    /* With constants the processor goes ahead along the frame pointers before the rules are there. */
+    if ((rule & RULE_FRAME_MASK) == RULE_FRAME) return step_cfa(k, k->f.r.fp + 16, 2, third);
     switch (rule_kind(rule)) {
     case RULE_SP: return step_cfa(k, k->f.r.sp + offset, fp, third);
     case RULE_FP: return step_cfa(k, k->f.r.fp + offset, fp, third);
     case RULE_THIRD: return step_cfa(k, k->f.r.third + offset, fp, third);
-    case RULE_WIDE: return step_wide(k, wide);
-    case RULE_SIGNAL: return step_signal(k);
-    case RULE_END: return stop(k, UNWIND_WHOLE);
-    default: return step_guess(k, s);
+    default: break;
     }
+    walk copy = *k;
+    bool more = step_unusual(&copy, s, rule, wide);
+    *k = copy;
+    return more;
 }
 
 unwind_regs unwind_regs_of(const void *context)
@@ -263,12 +289,13 @@ unwind_regs unwind_regs_of(const void *context)
 unwind_result unwind(unwind_snapshot *s, const unwind_regs *from, const unwind_stack *stack,
                      uintptr_t *pcs, size_t max)
 {
-    unwind_result out = {.end = UNWIND_CAPPED};
-    walk k = {.w = window_at(from->sp, stack), .f = {*from, true}, .stack = stack, .out = &out};
-    while (out.n < max) {
+    size_t n = 0;
+    walk k = {
+        .w = window_at(from->sp, stack), .f = {*from, true}, .stack = stack, .end = UNWIND_CAPPED};
+    while (n < max) {
         uintptr_t pc = k.f.r.pc - (k.f.exact ? 0 : 1);
-        pcs[out.n++] = pc;
+        pcs[n++] = pc;
         if (!step(&k, s, pc)) break;
     }
-    return out;
+    return (unwind_result){.n = n, .end = k.end, .guesses = k.guesses};
 }

@@ -3,6 +3,8 @@
 #include "unwind/registry.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/auxv.h>
 
 /* In every Debian, and nothing that this program links. */
@@ -129,13 +131,61 @@ static void test_here(void **state)
     registry_close(r);
 }
 
+typedef struct race {
+    unwind_registry *r;
+    _Atomic bool stop;
+    _Atomic unsigned long whole, other;
+} race;
+
+static void *reader(void *p)
+{
+    race *k = p;
+    uintptr_t pc[64];
+    while (!atomic_load(&k->stop)) {
+        unwind_stack stack = {0};
+        unwind_regs from = unwind_regs_here();
+        unwind_result u = unwind(snapshot_enter(registry_door(k->r)), &from, &stack, pc, 64);
+        snapshot_leave(registry_door(k->r));
+        atomic_fetch_add(u.end == UNWIND_WHOLE ? &k->whole : &k->other, 1);
+    }
+    return NULL;
+}
+
+/* Objects come and go while another thread looks: freed memory is unmapped, so looking there would fault. */
+static void test_racing(void **state)
+{
+    (void)state;
+    err e = {0};
+    race k = {.r = registry_open(NULL, &e)};
+    pthread_t t;
+    assert_non_null(k.r);
+    assert_ok(registry_refresh(k.r, &e), &e);
+    assert_int_equal(pthread_create(&t, NULL, reader, &k), 0);
+    uint32_t most = 0;
+    for (unsigned i = 0; i < 200; i++) {
+        void *h = open_some();
+        assert_ok(registry_refresh(k.r, &e), &e);
+        dlclose(h);
+        assert_ok(registry_refresh(k.r, &e), &e);
+        uint32_t waiting = registry_count(k.r).waiting;
+        most = waiting > most ? waiting : most;
+        while (!i && !atomic_load(&k.whole)) sched_yield();
+    }
+    atomic_store(&k.stop, true);
+    pthread_join(t, NULL);
+    assert_true(k.whole > 0);
+    assert_u64(k.other, 0);
+    assert_u64(registry_count(k.r).snapshots, 401);
+    assert_true(most < 400); /* some of them went while the reader ran */
+    registry_close(k.r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_objects),
-        cmocka_unit_test(test_comes_and_goes),
-        cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_here),
+        cmocka_unit_test(test_objects), cmocka_unit_test(test_comes_and_goes),
+        cmocka_unit_test(test_budget),  cmocka_unit_test(test_here),
+        cmocka_unit_test(test_racing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
