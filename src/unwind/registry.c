@@ -11,8 +11,8 @@
 
 enum {
     MAX_BYTES = 8 << 20,
-    SCRATCH_BYTES = 256 << 20, /* for compiling one object */
-    COPY_BYTES = 8 << 20,      /* of .eh_frame at a time, beyond the first object */
+    SCRATCH_BYTES = 64 << 20, /* for compiling one object */
+    COPY_BYTES = 8 << 20,     /* of .eh_frame at a time, beyond the first object */
 };
 
 #if defined(__aarch64__)
