@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -103,16 +102,30 @@ fail:;
     return NULL;
 }
 
+static bool names_context(const char *p, size_t n)
+{
+    static const char *const names[] = {" /memfd:OTEL_CTX", " [anon:OTEL_CTX]",
+                                        " [anon_shmem:OTEL_CTX]"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (memmem(p, n, names[i], strlen(names[i]))) return true;
+    return false;
+}
+
 /* Has anybody published in this process?  One context a process, says the OTEP. */
 static bool is_taken(void)
 {
-    char line[4352];
+    enum { OVERLAP = 32 }; /* longer than any of the names: one may lie over two reads */
+    char p[4096];
+    size_t kept = 0;
     bool found = false;
-    FILE *maps = fopen("/proc/self/maps", "re");
-    while (maps && !found && fgets(line, sizeof line, maps))
-        found = strstr(line, " /memfd:OTEL_CTX") || strstr(line, " [anon:OTEL_CTX]") ||
-                strstr(line, " [anon_shmem:OTEL_CTX]");
-    if (maps) fclose(maps);
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    for (ssize_t k; fd >= 0 && !found && (k = read(fd, p + kept, sizeof p - kept)) > 0;) {
+        size_t n = kept + (size_t)k;
+        found = names_context(p, n);
+        kept = n < OVERLAP ? n : OVERLAP;
+        memmove(p, p + n - kept, kept);
+    }
+    if (fd >= 0) close(fd);
     return found;
 }
 

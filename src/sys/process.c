@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
@@ -100,30 +101,51 @@ bool process_read(int pid, uint64_t address, void *p, size_t n)
 
 /* ---- threads ---- */
 
+enum { STOP_QUICK = 100, STOP_MS = 1000 }; /* looks: one after the other, then one a ms */
+
 static bool cannot_stop(err *e, uint32_t tid, int why)
 {
     if (why == EPERM)
-        return err_sys(e, why, "cannot stop thread %u (another user's, or a debugger has it)", tid);
+        return err_sys(e, why, "cannot stop thread %u (another user's, or under a debugger)", tid);
     return err_sys(e, why, "cannot stop thread %u", tid);
 }
 
-/* A signal that arrives before our stop is handed on; the stop comes after it. */
-static bool wait_for_stop(uint32_t tid)
+/* A thread deep in the kernel (a dead disk, a vfork) stops when it comes out: not waited for forever. */
+static pid_t wait_a_while(uint32_t tid, int *status)
 {
-    for (int status; waitpid((pid_t)tid, &status, __WALL) == (pid_t)tid;) {
-        if (!WIFSTOPPED(status)) return false;
-        if (status >> 16 == PTRACE_EVENT_STOP) return true;
-        if (ptrace(PTRACE_CONT, tid, NULL, (void *)(uintptr_t)WSTOPSIG(status)) < 0) return false;
+    pid_t got = 0;
+    for (unsigned i = 0; !got && i < STOP_QUICK + STOP_MS; i++) {
+        got = waitpid((pid_t)tid, status, __WALL | WNOHANG);
+        if (got) break;
+        if (i < STOP_QUICK)
+            sched_yield();
+        else
+            process_pause_ms(1);
     }
-    return false;
+    return got;
+}
+
+/* 0, or why it did not stop.  A signal that arrives before our stop is handed on; the stop comes after
+ * it. */
+static int wait_for_stop(uint32_t tid)
+{
+    for (;;) {
+        int status;
+        pid_t got = wait_a_while(tid, &status);
+        if (got == 0) return ETIMEDOUT;
+        if (got < 0 || !WIFSTOPPED(status)) return ESRCH;
+        if (status >> 16 == PTRACE_EVENT_STOP) return 0;
+        if (ptrace(PTRACE_CONT, tid, NULL, (void *)(uintptr_t)WSTOPSIG(status)) < 0) return errno;
+    }
 }
 
 bool process_stop(uint32_t tid, err *e)
 {
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) return cannot_stop(e, tid, errno);
-    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 && wait_for_stop(tid)) return true;
-    process_resume(tid);
-    return cannot_stop(e, tid, ESRCH);
+    int why = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0 ? errno : wait_for_stop(tid);
+    if (!why) return true;
+    process_resume(tid); /* in vain when it runs: our end lets go of it */
+    return cannot_stop(e, tid, why);
 }
 
 void process_resume(uint32_t tid) { ptrace(PTRACE_DETACH, tid, NULL, NULL); }

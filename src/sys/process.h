@@ -25,7 +25,8 @@ void process_thread_name(int pid, uint32_t tid, char name[PROCESS_NAME_BYTES]);
 NODISCARD bool process_read(int pid, uint64_t address, void *p, size_t n);
 
 /* Stops one thread until process_resume (ptrace, which nobody else may be using on it).  Its registers
- * can be asked then and its memory does not change under the reader, unless other threads change it. */
+ * can be asked then and its memory does not change under the reader, unless other threads change it.
+ * ETIMEDOUT after about a second. */
 NODISCARD bool process_stop(uint32_t tid, err *e);
 void process_resume(uint32_t tid);
 

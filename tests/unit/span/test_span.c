@@ -484,6 +484,26 @@ static void what_cannot_be_published_is_refused(void **state)
     kiln_span_unpublish();
 }
 
+/* A key that readers could not be told of is none. */
+static void a_key_beyond_the_payload_is_refused(void **state)
+{
+    static char value[4096 + 1], name[4096];
+    static kiln_span_pair many[15];
+    (void)state;
+    memset(value, 'v', sizeof value - 1);
+    memset(name, 'n', sizeof name - 1);
+    for (size_t i = 0; i < 15; i++) many[i] = (kiln_span_pair){"k", value};
+    kiln_span_process who = {.size = sizeof who, .attributes = many, .n_attributes = 15};
+    assert_int_equal(kiln_span_publish(&who), KILN_SPAN_OK);
+    uint64_t before = counters().keys_refused;
+    assert_int_equal(kiln_span_key(name), -1);
+    assert_u64(counters().keys_refused - before, 1);
+    int small = kiln_span_key("small");
+    assert_true(small >= 0);
+    assert_int_equal(kiln_span_key("small"), small);
+    kiln_span_unpublish();
+}
+
 static void instance_of(char out[37])
 {
     char p[4096] = {0};
@@ -533,6 +553,7 @@ int main(void)
         cmocka_unit_test(publishing_again_changes_the_one_context),
         cmocka_unit_test(the_environment_speaks),
         cmocka_unit_test(what_cannot_be_published_is_refused),
+        cmocka_unit_test(a_key_beyond_the_payload_is_refused),
         cmocka_unit_test(a_forked_child_has_none_until_it_publishes),
     };
     return cmocka_run_group_tests(tests, find_place, NULL);
