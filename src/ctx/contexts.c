@@ -41,19 +41,18 @@ static bool read_stopped(const memory *m, const tls_variables *vs, arena *a, thr
     return true;
 }
 
-static str copy(arena *a, const char *text)
+static str copy(arena *a, str s)
 {
-    size_t n = strlen(text);
-    char *p = arena_alloc(a, n);
-    if (p) memcpy(p, text, n);
-    return (str){p, p ? n : 0};
+    char *p = arena_alloc(a, s.n);
+    if (p && s.n) memcpy(p, s.p, s.n);
+    return (str){p, p ? s.n : 0};
 }
 
 static void fail_thread(arena *a, thread_context *t, const err *e)
 {
     char text[256];
     t->state = THREAD_FAILED;
-    t->why = copy(a, err_text(e, text, sizeof text));
+    t->why = copy(a, str_of(err_text(e, text, sizeof text)));
 }
 
 /* false: it is gone. */
@@ -62,7 +61,7 @@ static bool read_thread(const memory *m, const tls_variables *vs, arena *a, thre
     char name[PROCESS_NAME_BYTES];
     err e = {0};
     process_thread_name(m->pid, t->tid, name);
-    t->name = copy(a, name);
+    t->name = copy(a, str_of(name));
     if (!process_stop(t->tid, &e)) {
         fail_thread(a, t, &e);
         return e.sys != ESRCH;

@@ -20,8 +20,9 @@ static bool decode(const char *s, size_t n, char *out)
     for (size_t i = 0; i < n; i++) {
         int c = (uint8_t)s[i];
         if (c == '%') {
-            if (n - i < 3 || digit(s[i + 1]) < 0 || digit(s[i + 2]) < 0) return false;
-            c = digit(s[i + 1]) << 4 | digit(s[i + 2]);
+            int high = n - i < 3 ? -1 : digit(s[i + 1]), low = high < 0 ? -1 : digit(s[i + 2]);
+            if (high < 0 || low < 0) return false;
+            c = high * 16 + low;
             i += 2;
         }
         if (k == TEXT_MAX || !c) return false;
