@@ -4,6 +4,7 @@
 #include "cli/input.h"
 #include "cli/number.h"
 #include "cli/send.h"
+#include "otlp/split.h"
 #include "base/ban.h"
 
 #define WAIT_NS (10 * NS_PER_S)
@@ -89,12 +90,18 @@ static void on_settled(void *who, const settled *t)
         s->from_spool.attempts++;
         return;
     }
+    /* A file that was cut in two is settled twice: the worst outcome is the file's, with its words. */
     sent *f = &s->v[t->cookie - 1];
+    sent one = {.outcome = t->outcome, .rejected = (uint64_t)t->rejected};
+    if (!f->settled || send_exit_code(&one) > send_exit_code(f) || (!f->text[0] && t->text[0])) {
+        f->outcome = t->outcome;
+        snprintf(f->text, sizeof f->text, "%s", t->text);
+    }
+    bool good = t->outcome == OUTCOME_ACCEPTED || t->outcome == OUTCOME_PARTIAL;
+    f->accepted += good ? t->items - (one.rejected < t->items ? one.rejected : t->items) : 0;
+    f->rejected += one.rejected;
+    f->attempts += t->attempts;
     f->settled = true;
-    f->outcome = t->outcome;
-    f->rejected = (uint64_t)t->rejected;
-    f->attempts = t->attempts;
-    snprintf(f->text, sizeof f->text, "%s", t->text);
 }
 
 static void on_say(void *who, const char *sentence)

@@ -8,7 +8,7 @@ typedef struct sent {
     bool settled;
     outcome outcome;
     size_t items, bytes;
-    uint64_t rejected;
+    uint64_t accepted, rejected;
     unsigned attempts;
     char text[256]; /* why, or "" */
 } sent;

@@ -40,6 +40,9 @@ void send_tell_text(const sending *s, const sent *t)
                  human_count(t->items, all), items_word(s, t->items), t->text);
     } else if (code != EXIT_FINE) {
         const char *what = code == EXIT_BAD_INPUT ? "refused" : "not delivered";
+        if (t->accepted) /* a half of it */
+            cli_note(c, "%s: %s of %s %s accepted", name, human_count(t->accepted, n),
+                     human_count(t->items, all), items_word(s, t->items));
         cli_fail(c, code, "%s: %s: %s", name, what, t->text);
     } else if (!c->o.quiet) {
         buf_printf(&c->out, "%s: %s %s accepted%s%s\n", name, human_count(t->items, n),
@@ -80,6 +83,7 @@ static void put_file(json_out *o, const sent *t)
     input_path_json(o, t->path);
     put_text(o, "outcome", t->settled ? outcome_name(t->outcome) : "unreadable");
     put_number(o, "items", t->items);
+    put_number(o, "accepted", t->accepted);
     put_number(o, "rejected", t->rejected);
     put_number(o, "bytes", t->bytes);
     put_number(o, "attempts", t->attempts);

@@ -17,6 +17,7 @@
     X(items_spool_lost, "items that the spool dropped: full, or the disk said no")                 \
     X(attempts, "requests sent")                                                                   \
     X(retries, "attempts that failed and are made again")                                          \
+    X(splits, "batches cut in two because they were too large")                                    \
     X(bytes_sent, "bytes of requests, as compressed")
 
 typedef struct otlp_counts {

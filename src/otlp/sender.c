@@ -4,7 +4,7 @@
 #include "net/grpc.h"
 #include "otlp/answer.h"
 #include "otlp/backoff.h"
-#include "wire/pb.h"
+#include "otlp/split.h"
 #include "base/ban.h"
 
 #define MAX_AGE_NS (300 * NS_PER_S)
@@ -49,22 +49,6 @@ void batch_free(batch *b)
     if (!b) return;
     buf_free(&b->bytes);
     free(b);
-}
-
-/* Fields number[depth ..] down the message. */
-static size_t count_fields(pb_cur c, const uint32_t *number, size_t depth)
-{
-    size_t n = 0;
-    for (pb_field f; pb_next(&c, &f);)
-        if (f.number == number[0] && f.wire == 2)
-            n += depth > 1 ? count_fields(pb_message(&c, &f), number + 1, depth - 1) : 1;
-    return n;
-}
-
-size_t otlp_count_items(str request)
-{
-    static const uint32_t way[] = {1, 2, 2}; /* resource_*, scope_*, profiles or log_records */
-    return count_fields(pb_open(request.p, request.n, NULL), way, ARRAY_LEN(way));
 }
 
 const char *outcome_name(outcome o)
@@ -221,6 +205,40 @@ static void put_away(sender *s, outcome o, const char *text)
     while (s->first) settle_first(s, o, 0, text);
 }
 
+/* ---- halves ---- */
+
+/* Too large: two halves take its place.  The dictionary is in both, so memory grows by at most that with each
+ * of the log2(items) cuts on the way to a single item; when it is all there is, cutting is no use. */
+static bool halve(sender *s)
+{
+    batch *h[2] = {calloc(1, sizeof *h[0]), calloc(1, sizeof *h[1])};
+    bool ok = h[0] && h[1] && otlp_split(s->bytes, &h[0]->bytes, &h[1]->bytes);
+    for (int i = 0; ok && i < 2; i++) ok = h[i]->bytes.n < s->bytes.n - s->bytes.n / 16;
+    if (!ok) {
+        batch_free(h[0]), batch_free(h[1]);
+        return false;
+    }
+    const batch *was = s->from_spool ? NULL : s->first;
+    for (int i = 0; i < 2; i++) {
+        h[i]->items = otlp_count_items(buf_view(&h[i]->bytes));
+        h[i]->cookie = was ? was->cookie : 0;
+        h[i]->born = was ? was->born : loop_now(s->loop);
+    }
+    h[1]->held = was ? was->held : 0; /* given back with the last of them */
+    s->busy = false;
+    if (s->from_spool) {
+        file_release(&s->file);
+        spool_drop_oldest(s->o.spool);
+    } else {
+        batch_free(pop(s));
+    }
+    h[0]->next = h[1], h[1]->next = s->first;
+    if (!s->first) s->last = &h[1]->next;
+    s->first = h[0];
+    otlp_count(&s->o.counters->splits, 1);
+    return true;
+}
+
 /* ---- requests ---- */
 
 static bool pack_body(sender *s, err *e)
@@ -254,6 +272,7 @@ static void send_now(sender *s)
     err e = {0};
     if (s->bytes.n > s->o.max_request) { /* T-13 */
         char text[128];
+        if (halve(s)) return;
         snprintf(text, sizeof text, "%zu bytes are more than the limit of %zu for a request",
                  s->bytes.n, s->o.max_request);
         settle(s, OUTCOME_TOO_LARGE, 0, text);
@@ -351,6 +370,7 @@ static void take_answer(sender *s, answer *a)
     case ANSWER_REFUSED:
     case ANSWER_TOO_LARGE:
         backoff_reset(&s->backoff);
+        if (a->kind == ANSWER_TOO_LARGE && halve(s)) return;
         say_trouble(s, a->text);
         settle(s, a->kind == ANSWER_REFUSED ? OUTCOME_REFUSED : OUTCOME_TOO_LARGE, 0, a->text);
         return;

@@ -3,6 +3,7 @@
  *
  *   sender_add ─► queue ─► request ─► accepted, refused: settled
  *                   ▲         │
+ *                   │         ├─ too large: split in two
  *                   │         └─ worth another try: wait, then again (until max_age)
  *                   └───────── with a spool: onto disk, with all that comes while we wait; oldest first from there */
 #pragma once
@@ -25,19 +26,16 @@ typedef struct batch {
 
 void batch_free(batch *b);
 
-/* Profiles or log records of a request: both messages have the same shape. */
-size_t otlp_count_items(str request);
-
 typedef enum outcome {
     OUTCOME_ACCEPTED,
     OUTCOME_PARTIAL, /* `rejected` of its items were not taken; or it came with a warning */
     OUTCOME_REFUSED,
-    OUTCOME_MISFIT, /* the two cannot talk as they are set up: TLS, certificates, protocol */
-    OUTCOME_TOO_LARGE,
-    OUTCOME_EXPIRED, /* tried too long */
-    OUTCOME_SPOOLED, /* on disk; settled once more when it was sent from there, with cookie 0 */
-    OUTCOME_UNSENT,  /* the end came first */
-    OUTCOME_LOST,    /* neither sent nor kept: the spool failed */
+    OUTCOME_MISFIT,    /* the two cannot talk as they are set up: TLS, certificates, protocol */
+    OUTCOME_TOO_LARGE, /* and cannot be split: it has one item */
+    OUTCOME_EXPIRED,   /* tried too long */
+    OUTCOME_SPOOLED,   /* on disk; settled once more when it was sent from there, with cookie 0 */
+    OUTCOME_UNSENT,    /* the end came first */
+    OUTCOME_LOST,      /* neither sent nor kept: the spool failed */
 } outcome;
 
 const char *outcome_name(outcome o); /* "too_large" */

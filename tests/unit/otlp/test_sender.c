@@ -290,6 +290,47 @@ static void test_unsent_at_the_end(void **state)
     stop(&f);
 }
 
+/* A request of n items "x", one resource and one scope each. */
+static void put_items(buf *out, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) buf_z(out, "\x0a\x12\x12\x10\x12\x0exxxxxxxxxxxxxx");
+}
+
+static void test_too_large_is_cut(void **state)
+{
+    (void)state;
+    fake f = {0};
+    start(&f, NULL);
+    batch *b = calloc(1, sizeof *b);
+    put_items(&b->bytes, 3);
+    b->items = 3, b->cookie = 7, b->held = 99;
+    sender_add(f.sender, b);
+    assert_int_equal(strlen(hear(&f)), 60);
+    answer(&f, "HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n");
+    assert_int_equal(strlen(hear(&f)), 20);
+    answer(&f, OK);
+    assert_int_equal(strlen(hear(&f)), 40);
+    answer(&f, "HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n");
+    assert_int_equal(strlen(hear(&f)), 20);
+    answer(&f, "HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n"); /* a single item: that is that */
+    assert_int_equal(strlen(hear(&f)), 20);
+    answer(&f, OK);
+    assert_true(sender_idle(f.sender));
+    static const outcome want[] = {OUTCOME_ACCEPTED, OUTCOME_TOO_LARGE, OUTCOME_ACCEPTED};
+    size_t held = 0;
+    assert_int_equal(f.n_told, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(f.told[i].outcome, want[i]);
+        assert_int_equal(f.told[i].cookie, 7);
+        held += f.told[i].held;
+    }
+    assert_int_equal(held, 99); /* given back once */
+    assert_u64(f.counters.splits, 2);
+    assert_u64(f.counters.items_accepted, 2);
+    assert_u64(f.counters.items_too_large, 1);
+    stop(&f);
+}
+
 /* ---- with a spool ---- */
 
 static char dir[] = "/tmp/kiln-sender-XXXXXX";
@@ -369,6 +410,7 @@ int main(void)
         cmocka_unit_test(test_unsent_at_the_end),
         cmocka_unit_test(test_spool),
         cmocka_unit_test(test_misfit),
+        cmocka_unit_test(test_too_large_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
