@@ -4,6 +4,7 @@
 #include "net/h2.h"
 #include "net/http1.h"
 #include "otlp/answer.h"
+#include "otlp/split.h"
 
 #include <stdlib.h>
 
@@ -73,6 +74,19 @@ static void frames(str in)
     (void)!retry_after_parse(in, 0, &ns);
 }
 
+/* Nothing is lost between two halves. */
+static void split(str in)
+{
+    buf a = {0}, b = {0};
+    size_t n = otlp_count_items(in);
+    if (otlp_split(in, &a, &b)) {
+        size_t x = otlp_count_items(buf_view(&a)), y = otlp_count_items(buf_view(&b));
+        MUST(x && y && x + y == n);
+    }
+    buf_free(&a);
+    buf_free(&b);
+}
+
 static void on_done(void *who, int32_t stream, http_message *m)
 {
     (void)who, (void)stream;
@@ -114,6 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     pieces_agree(HTTP1_RESPONSE, in);
     pieces_agree(HTTP1_REQUEST, in);
     frames(in);
+    split(in);
     session(in, false);
     session(in, true);
     return 0;

@@ -78,13 +78,12 @@ void conn_close(conn *c)
     if (!c->busy) destroy(c);
 }
 
-/* Brackets around events: true when the connection is still there afterwards. */
+/* Brackets around everything that the loop calls: events inside may close the connection, which is freed at
+ * the end. */
 static void enter(conn *c) { c->busy++; }
-static bool leave(conn *c)
+static void leave(conn *c)
 {
-    bool alive = !c->dead;
     if (--c->busy == 0 && c->dead) destroy(c);
-    return alive;
 }
 
 static void say_closed(conn *c, const err *e)
@@ -93,9 +92,7 @@ static void say_closed(conn *c, const err *e)
     err why = *e;
     release(c);
     c->dead = true; /* the owner need not and must not close it */
-    enter(c);
     c->ev.closed(c->ev.who, c, &why);
-    (void)leave(c);
 }
 
 /* Failures are told by the loop, never inside a call of the owner's. */
@@ -110,7 +107,9 @@ static void fail_later(conn *c, const err *e)
 static void on_fail(void *who)
 {
     conn *c = who;
+    enter(c);
     say_closed(c, &c->why);
+    leave(c);
 }
 
 static conn *new_conn(loop *l, tls_context *t, const char *host, const conn_events *ev, err *e)
@@ -239,7 +238,10 @@ static void give_up_address(conn *c, int why)
 static void on_next(void *who)
 {
     conn *c = who;
-    if (c->state == CONN_DIALLING) c->why = (err){0}, give_up_address(c, ETIMEDOUT);
+    enter(c);
+    c->why = (err){0};
+    if (c->state == CONN_DIALLING) give_up_address(c, ETIMEDOUT);
+    leave(c);
 }
 
 static void on_dialled(conn *c)
@@ -302,15 +304,9 @@ static bool opened(conn *c, err *e)
 /* The socket is connected: TLS begins, or it is open already. */
 static bool start(conn *c, err *e)
 {
-    enter(c);
-    bool ok;
-    if (c->tls) {
-        c->state = CONN_HANDSHAKE;
-        ok = tls_feed(c->tls, (str){0}, &c->plain_in, &c->out, e) && send_some(c, e);
-    } else {
-        ok = opened(c, e);
-    }
-    return !leave(c) || ok;
+    if (!c->tls) return opened(c, e);
+    c->state = CONN_HANDSHAKE;
+    return tls_feed(c->tls, (str){0}, &c->plain_in, &c->out, e) && send_some(c, e);
 }
 
 static bool take_plain(conn *c, err *e)
@@ -392,5 +388,6 @@ static void on_ready(void *who, uint32_t events)
         if (ok && !c->dead && !c->failed) ok = send_some(c, &e);
         if (ok) say_drained(c);
     }
-    if (leave(c) && !ok) say_closed(c, &e);
+    if (!ok) say_closed(c, &e);
+    leave(c);
 }

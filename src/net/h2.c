@@ -296,6 +296,15 @@ h2 *h2_open(const h2_opts *o, const h2_events *ev, err *e)
     return NULL;
 }
 
+static void free_all(stream *t)
+{
+    for (stream *next; t; t = next) {
+        next = t->next;
+        http_message_free(&t->m);
+        free(t);
+    }
+}
+
 void h2_free(h2 *s)
 {
     if (!s) return;
@@ -303,8 +312,8 @@ void h2_free(h2 *s)
         s->dead = true;
         return;
     }
-    while (s->streams) stream_free(s->streams);
-    while (s->finished) stream_free(s->finished);
+    free_all(s->streams);
+    free_all(s->finished);
     nghttp2_session_del(s->ng);
     free(s);
 }

@@ -71,7 +71,7 @@ void http1_begin(http1 *h, http1_kind kind, http_message *m)
 
 static bool take_version(http1 *h, str v, err *e)
 {
-    if (v.n != 8 || memcmp(v.p, "HTTP/1.", 7) || v.p[7] < '0' || v.p[7] > '9')
+    if (v.n != 8 || memcmp(v.p, "HTTP/1.", 7) != 0 || v.p[7] < '0' || v.p[7] > '9')
         return fail(h, e, "this is no HTTP/1.1");
     h->keeps = v.p[7] != '0';
     return true;
@@ -143,7 +143,7 @@ static bool take_field(http1 *h, str line, http_headers *to, err *e)
 {
     const char *colon = memchr(line.p, ':', line.n);
     str name = {line.p, colon ? (size_t)(colon - line.p) : 0};
-    if (!http_name_valid(name)) return fail(h, e, "a header line without a name");
+    if (!colon || !http_name_valid(name)) return fail(h, e, "a header line without a name");
     str value = trim((str){colon + 1, line.n - name.n - 1});
     if (!http_value_valid(value)) return fail(h, e, "a header with a control character");
     if (to == &h->m->head && !take_header(h, name, value, e)) return false;

@@ -93,12 +93,10 @@ static setting find(const reading *r, const char *what)
 /* "NAME=" */
 static const char *as_setter(const reading *r, const char *name)
 {
-    size_t n = strlen(name);
-    char *p = arena_zero(r->a, n + 2);
-    if (!p) return "";
-    memcpy(p, name, n);
-    p[n] = '=';
-    return p;
+    size_t n = strlen(name) + 2;
+    char *p = arena_alloc(r->a, n);
+    if (p) snprintf(p, n, "%s=", name);
+    return p ? p : "";
 }
 
 static bool truth(const reading *r, const setting *s)

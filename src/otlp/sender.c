@@ -344,9 +344,8 @@ static void try_later(sender *s, uint64_t asked, const char *text)
     s->busy = false;
     otlp_count(&s->o.counters->retries, 1);
     if (s->from_spool) file_release(&s->file);
-    if (s->o.spool) {
-        put_away(s, OUTCOME_UNSENT, text);
-    } else if (s->draining && (s->deadline < now || wait > s->deadline - now)) {
+    bool too_late = s->draining && (s->deadline < now || wait > s->deadline - now);
+    if (s->o.spool || too_late) {
         put_away(s, OUTCOME_UNSENT, text);
     } else if (now - s->first->born + wait > s->o.max_age) {
         settle_first(s, OUTCOME_EXPIRED, 0, text);

@@ -5,6 +5,8 @@
 
 #include "../../support/test.h"
 #include <arpa/inet.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <unistd.h>
@@ -154,17 +156,24 @@ static void run(loop *l, heard *h, unsigned n)
     assert_int_equal(h->answers + h->failures, n);
 }
 
-static http_client *client(loop *l, uint16_t port, heard *h)
+static http_client *client_tls(loop *l, uint16_t port, tls_context *t, heard *h)
 {
     err e = {0};
-    http_client_opts o = {.to = {.host = STR("127.0.0.1"), .port = port, .has_port = true},
-                          .h2 = true,
-                          .max_body = BIG * 2,
-                          .done = on_done,
-                          .who = h};
+    http_client_opts o = {
+        .to = {.host = STR("127.0.0.1"), .port = port, .has_port = true, .tls = t != NULL},
+        .tls = t,
+        .h2 = !t, /* with TLS the two agree on it */
+        .max_body = BIG * 2,
+        .done = on_done,
+        .who = h};
     http_client *c = http_client_open(l, &o, &e);
     assert_non_null(c);
     return c;
+}
+
+static http_client *client(loop *l, uint16_t port, heard *h)
+{
+    return client_tls(l, port, NULL, h);
 }
 
 static void post(http_client *c, str body)
@@ -205,6 +214,77 @@ static void test_echo(void **state)
     loop_close(l);
     buf_free(&h.body);
     free(big);
+}
+
+/* ---- TLS: a certificate for 127.0.0.1 that signs itself ---- */
+
+static char pem[] = "/tmp/kiln-talk-XXXXXX";
+
+static void make_certificate(void)
+{
+    EVP_PKEY *key = EVP_EC_gen("P-256");
+    X509 *x = X509_new();
+    X509_set_version(x, X509_VERSION_3);
+    ASN1_INTEGER_set(X509_get_serialNumber(x), 1);
+    X509_gmtime_adj(X509_getm_notBefore(x), -60);
+    X509_gmtime_adj(X509_getm_notAfter(x), 3600);
+    X509_NAME_add_entry_by_txt(X509_get_subject_name(x), "CN", MBSTRING_ASC,
+                               (const unsigned char *)"kiln", -1, -1, 0);
+    X509_set_issuer_name(x, X509_get_subject_name(x));
+    X509_set_pubkey(x, key);
+    X509_EXTENSION *san = X509V3_EXT_conf_nid(NULL, NULL, NID_subject_alt_name, "IP:127.0.0.1");
+    X509_add_ext(x, san, -1);
+    assert_true(X509_sign(x, key, EVP_sha256()) > 0);
+    int fd = mkstemp(pem);
+    FILE *f = fdopen(fd, "w");
+    assert_non_null(f);
+    assert_true(PEM_write_X509(f, x) && PEM_write_PrivateKey(f, key, NULL, NULL, 0, NULL, NULL));
+    fclose(f);
+    X509_EXTENSION_free(san);
+    X509_free(x);
+    EVP_PKEY_free(key);
+}
+
+static void test_tls(void **state)
+{
+    (void)state;
+    err e = {0};
+    make_certificate();
+    loop *l = loop_open(world_system(), NULL, NULL, &e);
+    echo x = {.tls = tls_context_open(true, &(tls_files){.cert = pem}, "h2 http/1.1", &e)};
+    assert_ok(x.tls, &e);
+    uint16_t port = serve(&x, l);
+    heard h = {0};
+    tls_context *trusts = tls_context_open(false, &(tls_files){.ca = pem}, "h2 http/1.1", &e);
+    http_client *c = client_tls(l, port, trusts, &h);
+    char *big = malloc(BIG);
+    memset(big, 'b', BIG);
+    str bodies[] = {STR("hello"), {big, BIG}};
+    for (unsigned i = 0; i < ARRAY_LEN(bodies); i++) {
+        post(c, bodies[i]);
+        run(l, &h, i + 1);
+        assert_string_equal(h.why, "");
+        assert_string_equal(h.grpc_status, "0"); /* HTTP/2 was agreed on */
+        assert_int_equal(h.body.n, bodies[i].n + 1);
+    }
+    http_client_close(c);
+    tls_context_close(trusts);
+
+    tls_context *wary = tls_context_open(false, &(tls_files){0}, "h2", &e);
+    c = client_tls(l, port, wary, &h);
+    post(c, STR("secret"));
+    run(l, &h, 3);
+    assert_int_equal(h.code, ERR_UNSUPPORTED);
+    assert_int_equal(http_client_misfit(c), HTTP_PEER_UNTRUSTED);
+    assert_int_equal(x.requests, 2);
+    http_client_close(c);
+    tls_context_close(wary);
+    for (int i = 0; i < 3; i++) loop_once(l, NS_PER_MS);
+    stop(&x);
+    loop_close(l);
+    buf_free(&h.body);
+    free(big);
+    unlink(pem);
 }
 
 /* The peer hangs up instead of answering, while a kept connection is used again: one new try, then the word. */
@@ -295,8 +375,8 @@ static void test_timers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_echo), cmocka_unit_test(test_hang_up),
-                                       cmocka_unit_test(test_close_early),
-                                       cmocka_unit_test(test_timers)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_echo), cmocka_unit_test(test_tls), cmocka_unit_test(test_hang_up),
+        cmocka_unit_test(test_close_early), cmocka_unit_test(test_timers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
