@@ -94,7 +94,7 @@ static void test_timeouts(void **state)
         char out[12];
         uint64_t ns;
         grpc_timeout_text(cases[i].ns, out);
-        if (strcmp(out, cases[i].text)) print_message("%s\n", out);
+        assert_string_equal(out, cases[i].text);
         assert_true(grpc_timeout_parse(str_of(out), &ns));
         assert_true(ns >= cases[i].ns); /* rounded up: the server does not give up before us */
         assert_true(strlen(out) <= 9);

@@ -106,7 +106,7 @@ static void test_responses(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         for (size_t k = 0; k < ARRAY_LEN(steps); k++) {
             result r = feed(HTTP1_RESPONSE, str_of(cases[i].in), steps[k], true);
-            if (strcmp(r.fails, cases[i].fails)) fail_msg("%s: `%s`", cases[i].name, r.fails);
+            if (strcmp(r.fails, cases[i].fails) != 0) fail_msg("%s: `%s`", cases[i].name, r.fails);
             assert_int_equal(r.state == HTTP1_DONE, !cases[i].fails[0]);
             if (cases[i].fails[0]) continue;
             assert_int_equal(r.status, cases[i].status);

@@ -239,7 +239,7 @@ static void test_environment(void **state)
         if (c.protocol != cases[i].protocol || c.to.tls != cases[i].tls ||
             !str_eq(c.to.host, str_of(cases[i].host)) || c.to.port != cases[i].port ||
             !str_eq(c.to.path, str_of(cases[i].path)) || c.codec != cases[i].codec ||
-            c.timeout != cases[i].timeout_ms * 1000000 || strcmp(v.warning, cases[i].warning))
+            c.timeout != cases[i].timeout_ms * 1000000 || strcmp(v.warning, cases[i].warning) != 0)
             fail_msg("%s: %d %d %.*s:%u %.*s %d %llu `%s`", cases[i].name, c.protocol, c.to.tls,
                      STR_ARG(c.to.host), c.to.port, STR_ARG(c.to.path), c.codec,
                      (unsigned long long)c.timeout, v.warning);

@@ -77,7 +77,7 @@ static void *serve(void *who)
     server *s = who;
     char chunk[8192];
     int c = accept(s->fd, NULL, NULL);
-    for (ssize_t n; c >= 0 && (n = recv(c, chunk, sizeof chunk, 0)) > 0; s->n++)
+    for (; c >= 0 && recv(c, chunk, sizeof chunk, 0) > 0; s->n++)
         if (send(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", 38, MSG_NOSIGNAL) < 0) break;
     if (c >= 0) close(c);
     return NULL;
