@@ -30,6 +30,23 @@ static inline size_t arch_context_of(uint8_t reg)
 
 static inline uintptr_t arch_code(uintptr_t pc) { return pc; }
 
+enum { ARCH_STUB = 16 };
+
+/* Stubs of .plt to which lld gives no rule:  [endbr64] [bnd] jmp *slot(%rip)  and, until the loader filled
+ * the slot in, push $n; jmp to the first one, which is push word(%rip); jmp *slot(%rip).
+ * at[-16 .. 16) can be read.  Returns CFA - sp, 0: not in a stub. */
+static inline uint32_t arch_stub(const volatile uint8_t *at)
+{
+    const volatile uint8_t *p = at;
+    if (p[0] == 0xf3 && p[1] == 0x0f && p[2] == 0x1e && p[3] == 0xfa) p += 4;
+    if (p[0] == 0x68 && (p[5] == 0xe9 || (p[5] == 0xf2 && p[6] == 0xe9))) return 8;
+    if ((p[0] == 0xe9 || (p[0] == 0xf2 && p[1] == 0xe9)) && p[-5] == 0x68) return 16;
+    if (p[0] == 0xff && p[1] == 0x35) return 16;
+    bool second = p[-6] == 0xff && p[-5] == 0x35;
+    if (p[0] == 0xf2) p++;
+    return p[0] != 0xff || p[1] != 0x25 ? 0 : second ? 24 : 8;
+}
+
 static inline long arch_syscall4(long nr, long a, long b, long c, long d)
 {
     long r;
@@ -62,6 +79,14 @@ static inline size_t arch_context_of(uint8_t reg)
 
 /* Without the signature of pointer authentication. */
 static inline uintptr_t arch_code(uintptr_t pc) { return pc & 0xffffffffffff; }
+
+enum { ARCH_STUB = 16 };
+
+static inline uint32_t arch_stub(const volatile uint8_t *at)
+{
+    (void)at;
+    return 0;
+}
 
 static inline long arch_syscall4(long nr, long a, long b, long c, long d)
 {

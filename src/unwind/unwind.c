@@ -232,12 +232,27 @@ static bool plausible(unwind_snapshot *s, uintptr_t ra)
     return !o || !o->table.n_rows || rule_kind(rule_at(s, ra - 1, &wide)) != RULE_NONE;
 }
 
+/* Interrupted in a stub without a rule?  Code that runs can be read, but a program that jumped to where a
+ * library was may be dying just now: ask. */
+static uint32_t stub_offset(const walk *k, const unwind_snapshot *s)
+{
+    uintptr_t pc = k->f.r.pc;
+    const unwind_object *o = k->f.exact && s ? object_at(s, pc) : NULL;
+    if (!o || pc - o->lo < ARCH_STUB || o->hi - pc < ARCH_STUB) return 0;
+    if (!page_readable((pc - ARCH_STUB) & ~(uintptr_t)7) ||
+        !page_readable((pc + ARCH_STUB - 1) & ~(uintptr_t)7))
+        return 0;
+    return arch_stub((const volatile uint8_t *)pc);
+}
+
 /* No rule: a frame pointer is sane when it is aligned, not below sp, in the stack, and what is saved
  * there can be a return address and leads further up. */
 static bool step_guess(walk *k, unwind_snapshot *s)
 {
     uintptr_t fp = k->f.r.fp, next, ra;
     if (made_by_hand(k, s)) return stop(k, UNWIND_WHOLE);
+    uint32_t stub = stub_offset(k, s);
+    if (stub) return step_cfa(k, k->f.r.sp + stub, 0, 0);
     if (fp % 8 != 0 || fp < k->f.r.sp) return stop(k, UNWIND_NO_RULE);
     if (!fetch(&k->w, fp, &next) || !fetch(&k->w, fp + 8, &ra)) return stop(k, UNWIND_NO_RULE);
     ra = arch_code(ra);

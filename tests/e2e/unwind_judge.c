@@ -44,6 +44,12 @@ enum { KNOWN_GAPS = 1 };
 enum { KNOWN_GAPS = 0 };
 #endif
 
+#ifdef LLD
+enum { NO_STUB_RULES = 1 };
+#else
+enum { NO_STUB_RULES = 0 };
+#endif
+
 typedef struct stack {
     uintptr_t pc[FRAMES];
     size_t n;
@@ -51,7 +57,7 @@ typedef struct stack {
 
 typedef struct score {
     unsigned long judged, wrong, capped, guessed;
-    unsigned long lost, fell, shorter;
+    unsigned long lost, fell, shorter, stubs;
     uintptr_t fell_at;
     stack ours[SHOWN], theirs[SHOWN];
     unwind_end ends[SHOWN];
@@ -106,9 +112,19 @@ static bool left_out(const stack *few, const stack *all)
     return n == few->n && few->n < all->n;
 }
 
+/* libgcc gives up in stubs of .plt that lld wrote.  Stepping, the instruction before tells the callers: it
+ * was the call (its frame is the second one then), or one of the same stub. */
+static bool called_from(const stack *before, const stack *s)
+{
+    if (s->n < 3 || !before->n) return false;
+    size_t skip = s->n == before->n + 1 ? 2 : 1;
+    return s->n - skip == before->n - 1 &&
+           memcmp(s->pc + skip, before->pc + 1, (before->n - 1) * sizeof *s->pc) == 0;
+}
+
 static void judge(const ucontext_t *uc)
 {
-    static __thread stack a, b;
+    static __thread stack a, b, before;
     score *s = now;
     unwind_regs r = unwind_regs_of(uc);
     if (r.pc - swapping < SWAPPING_BYTES) return;
@@ -137,7 +153,15 @@ static void judge(const ucontext_t *uc)
         b.n > cap ? u.end == UNWIND_CAPPED : u.end == UNWIND_WHOLE || lost || b.n == cap;
     s->lost += lost;
     if (u.guesses && a.n > n) a.n = n; /* libgcc does not guess */
-    if (right_end && a.n == n && memcmp(a.pc, b.pc, n * sizeof *a.pc) == 0) return;
+    if (right_end && a.n == n && memcmp(a.pc, b.pc, n * sizeof *a.pc) == 0) {
+        before = a;
+        return;
+    }
+    if (u.end == UNWIND_WHOLE && b.n == 1 && (steps ? called_from(&before, &a) : NO_STUB_RULES)) {
+        s->stubs++;
+        before = a;
+        return;
+    }
     if (KNOWN_GAPS && u.end == UNWIND_WHOLE && left_out(&b, &a)) {
         s->shorter++;
         return;
@@ -236,9 +260,9 @@ static bool report(const char *how, const unwind_work *w, const score *s)
     bool ok = s->judged > 0 && s->wrong == 0 && s->shorter <= s->judged / 20;
     printf("%sok %d - %s: %s\n# %lu stacks, %lu wrong, %lu capped, %lu without a rule, %lu "
            "guesses, libgcc fell %lu times, "
-           "left frames out %lu times\n",
+           "left frames out %lu times, %lu stubs\n",
            ok ? "" : "not ", ++n_cases, how, w->name, s->judged, s->wrong, s->capped, s->lost,
-           s->guessed, s->fell, s->shorter);
+           s->guessed, s->fell, s->shorter, s->stubs);
     if (s->fell) {
         stack at = {{s->fell_at}, 1};
         show("last fell at", &at);

@@ -144,6 +144,45 @@ static void test_wide(void **state)
           (want){UNWIND_NO_RULE, 0, 1, {CODE + 0x500}}, 16);
 }
 
+/* A stub of .plt without a rule, at each of its instructions. */
+static void test_stub(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t code[16];
+        uint8_t at[3], offset[3]; /* 8: the return address is at sp */
+    } stubs[] = {
+        {{0xff, 0x25, 1, 2, 3, 4, 0x68, 1, 0, 0, 0, 0xe9, 1, 2, 3, 4}, {0, 6, 11}, {8, 8, 16}},
+        {{0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, 1, 2, 3, 4}, {0, 4, 4}, {8, 8, 8}},
+        {{0xf3, 0x0f, 0x1e, 0xfa, 0x68, 1, 0, 0, 0, 0xf2, 0xe9, 1, 2, 3, 4}, {0, 4, 9}, {8, 8, 16}},
+        {{0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 1, 2, 3, 4}, {0, 4, 4}, {8, 8, 8}},
+        {{0xff, 0x35, 1, 2, 3, 4, 0xff, 0x25, 1, 2, 3, 4}, {0, 6, 6}, {16, 24, 24}},
+        {{0x90, 0x90, 0xe9, 1, 2, 3, 4}, {0, 1, 2}, {0, 0, 0}},
+    };
+    memset(words, 0, sizeof words);
+    words[10] = words[11] = CODE + 0x201;
+    for (size_t i = 0; i < ARRAY_LEN(stubs); i++)
+        for (size_t k = 0; k < 3; k++) {
+            uint8_t text[48] = {0};
+            memcpy(text + 16, stubs[i].code, 16);
+            unwind_object o = {(uintptr_t)text, (uintptr_t)text + sizeof text, {0}};
+            unwind_snapshot *s = calloc(1, sizeof *s + 2 * sizeof(void *));
+            assert_non_null(s);
+            s->n_objects = 2;
+            s->objects[0] = &code;
+            s->objects[1] = &o;
+            words[10] = stubs[i].offset[k] == 8 ? CODE + 0x201 : 7;
+            words[11] = stubs[i].offset[k] == 16 ? CODE + 0x201 : 7;
+            words[12] = stubs[i].offset[k] == 24 ? CODE + 0x201 : 7;
+            uintptr_t pc[8];
+            unwind_regs r = {.pc = (uintptr_t)text + 16 + stubs[i].at[k], .sp = at(10)};
+            unwind_result u = unwind(s, &r, NULL, pc, 8);
+            assert_u64(u.n, stubs[i].offset[k] ? 2 : 1);
+            assert_int_equal(u.end, stubs[i].offset[k] ? UNWIND_WHOLE : UNWIND_NO_RULE);
+            free(s);
+        }
+}
+
 /* Without known bounds pages are asked about: neither a hole nor a page without rights is touched. */
 static void test_probes(void **state)
 {
@@ -193,7 +232,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps),   cmocka_unit_test(test_bad_registers),
         cmocka_unit_test(test_guesses), cmocka_unit_test(test_wide),
-        cmocka_unit_test(test_probes),  cmocka_unit_test(test_missed),
+        cmocka_unit_test(test_probes),  cmocka_unit_test(test_stub),
+        cmocka_unit_test(test_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
