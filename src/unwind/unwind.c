@@ -267,7 +267,6 @@ static NOINLINE bool step_unusual(walk *k, unwind_snapshot *s, uint32_t rule, co
     switch (rule_kind(rule)) {
     case RULE_WIDE: return step_wide(k, wide);
     case RULE_SIGNAL: return step_signal(k);
-    case RULE_END: return stop(k, UNWIND_WHOLE);
     default: return step_guess(k, s);
     }
 }
@@ -283,6 +282,7 @@ ALWAYS_INLINE bool step(walk *k, unwind_snapshot *s, uintptr_t pc)
     case RULE_SP: return step_cfa(k, k->f.r.sp + offset, fp, third);
     case RULE_FP: return step_cfa(k, k->f.r.fp + offset, fp, third);
     case RULE_THIRD: return step_cfa(k, k->f.r.third + offset, fp, third);
+    case RULE_END: return stop(k, UNWIND_WHOLE);
     default: break;
     }
     walk copy = *k;
