@@ -120,17 +120,16 @@ static uint32_t rule_of(machine *m, const cfi_state *s)
 
 /* ---- rows ---- */
 
-/* What holds from f->start + n_rows on: a row where the rule changes. */
+/* A row where the rule changes. */
 static void put_row(machine *m, uint64_t at, uint32_t rule)
 {
     cfi_compiler *c = m->c;
     cfi_function *f = m->f;
-    unwind_row *last = f->n_rows ? &c->rows.v[c->rows.n - 1] : NULL;
-    if (last && last->pc == at) {
-        last->rule = rule;
-        return;
+    if (f->n_rows) {
+        unwind_row *last = &c->rows.v[c->rows.n - 1];
+        if (last->pc == at) last->rule = rule;
+        if (last->rule == rule) return;
     }
-    if (last && last->rule == rule) return;
     unwind_row *row = vec_push(c->a, &c->rows);
     if (!row) {
         m->spent = true;

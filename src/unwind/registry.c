@@ -61,7 +61,7 @@ static bool entries_push(entries *l, entry *x)
 {
     if (l->n == l->cap) {
         size_t cap = l->cap ? 2 * l->cap : 32;
-        entry **v = realloc(l->v, cap * sizeof *v);
+        entry **v = realloc(l->v, cap * sizeof(entry *));
         if (!v) return false;
         l->v = v;
         l->cap = cap;
@@ -119,7 +119,7 @@ static str to_end_of_segment(const struct dl_phdr_info *i, uintptr_t at)
 
 static bool image_of(const struct dl_phdr_info *i, image *m)
 {
-    *m = (image){.lo = UINTPTR_MAX};
+    *m = (image){.lo = UINTPTR_MAX, .eh_frame = STR("")};
     uintptr_t hdr = 0;
     for (size_t k = 0; k < i->dlpi_phnum; k++) {
         const ElfW(Phdr) *p = &i->dlpi_phdr[k];

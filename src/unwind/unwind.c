@@ -59,7 +59,11 @@ ALWAYS_INLINE bool reach(window *w, uintptr_t at)
     return ok;
 }
 
-ALWAYS_INLINE uintptr_t load(uintptr_t at) { return *(const volatile uintptr_t *)at; }
+/* Addresses from a window or a context: never 0. */
+ALWAYS_INLINE uintptr_t load(uintptr_t at)
+{
+    return *(const volatile uintptr_t *)at; /* NOLINT(clang-analyzer-core.NullDereference) */
+}
 
 /* A word of the stack; false when it may not be read. */
 ALWAYS_INLINE bool fetch(window *w, uintptr_t at, uintptr_t *v)
@@ -264,11 +268,8 @@ static bool step_guess(walk *k, unwind_snapshot *s)
 
 static NOINLINE bool step_unusual(walk *k, unwind_snapshot *s, uint32_t rule, const wide_rule *wide)
 {
-    switch (rule_kind(rule)) {
-    case RULE_WIDE: return step_wide(k, wide);
-    case RULE_SIGNAL: return step_signal(k);
-    default: return step_guess(k, s);
-    }
+    if (wide) return step_wide(k, wide);
+    return rule_kind(rule) == RULE_SIGNAL ? step_signal(k) : step_guess(k, s);
 }
 
 ALWAYS_INLINE bool step(walk *k, unwind_snapshot *s, uintptr_t pc)

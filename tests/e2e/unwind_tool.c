@@ -2,6 +2,7 @@
 #include "objfile/elf.h"
 #include "unwind/cfi.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -76,7 +77,7 @@ int main(int argc, char **argv)
     printf("# %u functions, %u outside, %u unknown, %u rows, %u wide\n", n.functions, n.outside,
            n.unknown, t.n_rows, t.n_wide);
     for (uint32_t i = 0; i < t.n_rows; i++) {
-        printf("%llx ", (unsigned long long)(t.base + t.rows[i].pc));
+        printf("%" PRIx64 " ", t.base + t.rows[i].pc);
         print_rule(&t, t.rows[i].rule);
     }
     return 0;

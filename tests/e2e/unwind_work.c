@@ -62,7 +62,7 @@ static FAR void copy(size_t n)
     static char a[70000], b[70000];
     memcpy(a, b + 1, n);
     memmove(a + 3, a, n / 2);
-    sink += (int)strlen(a) + memcmp(a, b, n);
+    sink += (int)strlen(a) + (memcmp(a, b, n) > 0);
     if (n > 1) copy(n / 3);
 }
 
@@ -123,7 +123,8 @@ static void work_lazy(void)
             (int)strspn("ab", "a");
     sink +=
         (int)getpid() + (int)getppid() + (int)getuid() + (int)geteuid() + (int)getgid() + isatty(0);
-    sink += abs(rand()) + (int)strtoul("77", NULL, 8) + (strstr("abcdef", "cd") != NULL);
+    sink += abs((int)strtoll("-5", NULL, 10)) + (int)strtoul("77", NULL, 8) +
+            (strstr("abcdef", "cd") != NULL);
     sink += (int)strnlen("abc", 2) + (strpbrk("abc", "b") != NULL) + (int)random() +
             (strrchr("a/b", '/') != NULL);
 }
