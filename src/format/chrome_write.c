@@ -1,39 +1,19 @@
 /* A model as a Chromium trace: intervals become B and E (b and e when asynchronous), everything
  * else `samples` with `stackFrames`. */
-#include "format/chrome.h"
+#include "format/chrome_write.h"
 
-#include "format/lanes.h"
 #include "wire/carried.h"
 #include "base/ban.h"
 
-typedef struct stack_node {
-    uint32_t parent, frame; /* parent + 1 */
-} stack_node;
-
-/* Samples of all profiles are written in order of time: readers take them thread by thread. */
-typedef struct sample_out {
-    int64_t ts, weight;
-    lane lane;
-    uint32_t node, profile, order;
-} sample_out;
-
-typedef struct writer {
-    const model *m;
-    json_out j;
-    arena work;
-    ledger *l;
-    lane_frames frames;
-    u32s open;
-    VEC(stack_node) nodes; /* of stackFrames; ids are index + 1 */
-    hash_index index;
-    VEC(sample_out) samples;
-    int64_t pid;
-    str pid_text; /* instead, for a process that has only a name */
-} writer;
-
 static bool out_of_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
 
-static int64_t signed_time(uint64_t t) { return t > INT64_MAX ? INT64_MAX : (int64_t)t; }
+static int64_t signed_time(chrome_writer *w, uint64_t t)
+{
+    if (t <= INT64_MAX) return (int64_t)t;
+    ledger_add(w->l, STAGE_WRITE, LOSS_TIMESTAMP, NULL, "samples[].timestamps",
+               STR("after the year 2262"));
+    return INT64_MAX;
+}
 
 /* ---- processes ---- */
 
@@ -47,13 +27,14 @@ static str process_name(const resource *r)
     return (str){0};
 }
 
-static void set_pid(writer *w, size_t resource_i)
+static void set_pid(chrome_writer *w, size_t resource_i)
 {
     const resource *r = &w->m->resources.v[resource_i];
     const any *pid = lane_scope_attr(&r->attrs, "process.pid");
     bool known = pid && pid->kind == ANY_INT;
     w->pid = known ? pid->i : (int64_t)resource_i;
     w->pid_text = known ? (str){0} : process_name(r);
+    w->made_up_pid = !known && !w->pid_text.n;
 }
 
 /* ---- events ---- */
@@ -65,7 +46,7 @@ static void put_key_str(json_out *j, const char *key, str v)
 }
 
 /* What all events of a lane have in common. */
-static void put_lane_ids(writer *w, const lane *l)
+static void put_lane_ids(chrome_writer *w, const lane *l)
 {
     json_out *j = &w->j;
     json_put_key(j, STR("pid"));
@@ -82,14 +63,14 @@ static void put_lane_ids(writer *w, const lane *l)
 }
 
 /* Only an object can stand there; whoever wrote the attribute may have had another idea. */
-static bool is_json_object(writer *w, str text)
+static bool is_json_object(chrome_writer *w, str text)
 {
     err ignored = {0};
     json j = json_open(text.p, text.n, &w->work, &ignored);
     return json_next(&j) == JSON_OBJECT && json_skip_open(&j) && json_finish(&j);
 }
 
-static void put_args(writer *w, uint32_t attr)
+static void put_args(chrome_writer *w, uint32_t attr)
 {
     str text = attr ? lane_text(&w->m->dict.attributes.v[attr].value) : (str){0};
     if (!text.n) return;
@@ -99,12 +80,14 @@ static void put_args(writer *w, uint32_t attr)
         buf_str(w->j.b, text);
         return;
     }
+    ledger_add(w->l, STAGE_WRITE, LOSS_EVENT_DETAIL, NULL, "samples[].attributes",
+               STR(KILN_ATTR_EVENT_ARGS));
     json_put_object(&w->j);
     put_key_str(&w->j, "text", text);
     json_put_object_end(&w->j);
 }
 
-static void put_event(writer *w, const lane *l, bool begins, uint32_t frame_i, int64_t at,
+static void put_event(chrome_writer *w, const lane *l, bool begins, uint32_t frame_i, int64_t at,
                       uint32_t args, bool async)
 {
     json_out *j = &w->j;
@@ -121,12 +104,12 @@ static void put_event(writer *w, const lane *l, bool begins, uint32_t frame_i, i
     buf_putc(j->b, '\n');
 }
 
-static void close_to(writer *w, const lane *l, size_t depth, int64_t at, bool async)
+static void close_to(chrome_writer *w, const lane *l, size_t depth, int64_t at, bool async)
 {
     while (w->open.n > depth) put_event(w, l, false, w->open.v[--w->open.n], at, 0, async);
 }
 
-static bool move_to(writer *w, const lane *l, const lane_item *x, int64_t at, bool async)
+static bool move_to(chrome_writer *w, const lane *l, const lane_item *x, int64_t at, bool async)
 {
     const u32s *want = &w->frames.stack;
     size_t same = 0;
@@ -144,28 +127,40 @@ static bool move_to(writer *w, const lane *l, const lane_item *x, int64_t at, bo
     return true;
 }
 
-static bool put_intervals(writer *w, const lanes *all, const lane *l, bool async)
+static bool put_intervals(chrome_writer *w, const lanes *all, const lane *l, bool async,
+                          lane_shape *shape)
 {
     int64_t now = INT64_MIN;
+    uint64_t seed = hash_mix(1, (uint64_t)(l - all->v.v));
     w->open.n = 0;
+    lane_seam seam = {.l = w->l};
     lanes_lose_order(all, l, w->l);
     for (size_t i = l->first; i < l->first + l->n; i++) {
         const lane_item *x = &all->items.v[i];
-        int64_t at = signed_time(x->time);
-        if (at > now) close_to(w, l, 0, now, async);
+        int64_t at = signed_time(w, x->time);
+        if (at > now) {
+            lane_seam_end(&seam);
+            close_to(w, l, 0, now, async);
+        }
         if (at < now)
             ledger_add(w->l, STAGE_WRITE, LOSS_NESTING, NULL, "samples[].timestamps", (str){0});
         if (at < now) at = now;
-        if (!lane_frames_of(&w->frames, x->stack) || !move_to(w, l, x, at, async)) return false;
+        if (!lane_frames_of(&w->frames, x->stack)) return false;
+        lane_seam_see(&seam, &w->frames, &w->open, x);
+        if (!lane_shape_see(shape, hash_mix(lane_stack_identity(&w->frames, seed), x->args),
+                            x->sample, x->nth) ||
+            !move_to(w, l, x, at, async))
+            return false;
         now = add_saturating(at, x->value > 0 ? x->value : 0, NULL);
     }
+    lane_seam_end(&seam);
     close_to(w, l, 0, now, async);
     return true;
 }
 
 /* ---- samples ---- */
 
-static bool node_of(writer *w, uint32_t *out)
+static bool node_of(chrome_writer *w, uint32_t *out)
 {
     uint32_t parent = 0;
     for (size_t i = 0; i < w->frames.stack.n; i++) {
@@ -189,7 +184,7 @@ static bool node_of(writer *w, uint32_t *out)
     return true;
 }
 
-static bool take_samples(writer *w, const lanes *all, const lane *l, uint32_t profile_i)
+static bool take_samples(chrome_writer *w, const lanes *all, const lane *l, uint32_t profile_i)
 {
     int64_t now = 0;
     for (size_t i = l->first; i < l->first + l->n; i++) {
@@ -197,11 +192,13 @@ static bool take_samples(writer *w, const lanes *all, const lane *l, uint32_t pr
         sample_out *s = vec_push(&w->work, &w->samples);
         if (!s) return false;
         *s = (sample_out){
-            .ts = all->timed ? signed_time(x->time) : now,
+            .ts = all->timed ? signed_time(w, x->time) : now,
             .weight = x->value,
             .lane = *l,
             .profile = profile_i,
             .order = (uint32_t)w->samples.n,
+            .sample = x->sample,
+            .nth = x->nth,
         };
         if (!lane_frames_of(&w->frames, x->stack) || !node_of(w, &s->node)) return false;
         now = add_saturating(now, x->value > 0 ? x->value : 0, NULL);
@@ -216,7 +213,7 @@ static int by_time(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-static void put_sample_name(writer *w, const profile *p)
+static void put_sample_name(chrome_writer *w, const profile *p)
 {
     str type = dict_str(&w->m->dict, p->sample_type.type),
         unit = dict_str(&w->m->dict, p->sample_type.unit);
@@ -232,7 +229,7 @@ static void put_sample_name(writer *w, const profile *p)
     buf_free(&b);
 }
 
-static void put_sample(writer *w, const sample_out *s)
+static void put_sample(chrome_writer *w, const sample_out *s)
 {
     json_out *j = &w->j;
     json_put_object(j);
@@ -253,17 +250,16 @@ static void put_sample(writer *w, const sample_out *s)
     buf_putc(j->b, '\n');
 }
 
-static void put_samples(writer *w)
+static void put_samples(chrome_writer *w)
 {
     json_out *j = &w->j;
     json_put_key(j, STR("samples"));
     json_put_array(j);
-    qsort(w->samples.v, w->samples.n, sizeof *w->samples.v, by_time);
     for (size_t i = 0; i < w->samples.n; i++) put_sample(w, &w->samples.v[i]);
     json_put_array_end(j);
 }
 
-static void put_stack_frames(writer *w)
+static void put_stack_frames(chrome_writer *w)
 {
     json_out *j = &w->j;
     char id[16];
@@ -288,7 +284,7 @@ static void put_stack_frames(writer *w)
 
 /* ---- the file ---- */
 
-static void put_metadata(writer *w, const char *what, const lane *l, str name)
+static void put_metadata(chrome_writer *w, const char *what, const lane *l, str name)
 {
     json_out *j = &w->j;
     json_put_object(j);
@@ -303,30 +299,30 @@ static void put_metadata(writer *w, const char *what, const lane *l, str name)
     buf_putc(j->b, '\n');
 }
 
-static bool is_interval(const model *m, const profile *p, const lanes *all)
-{
-    return all->timed && lane_is_true(lane_profile_attr(m, p, KILN_ATTR_EVENT_INTERVAL));
-}
-
 /* Intervals are written at once, samples when all are known. */
-static bool put_profile(writer *w, uint32_t profile_i, err *e)
+static bool put_profile(chrome_writer *w, uint32_t profile_i, err *e)
 {
     const profile *p = &w->m->profiles.v[profile_i];
     arena a = {0};
     lanes all;
+    lane_shape shape;
     bool ok = lanes_of(w->m, p, &a, &all, e);
-    bool intervals = ok && is_interval(w->m, p, &all);
-    bool async = str_eq(dict_str(&w->m->dict, p->sample_type.type), STR("async"));
+    chrome_kind_out kind = ok ? chrome_kind_of(w, p, &all) : CHROME_AS_SAMPLES;
+    bool intervals = kind != CHROME_AS_SAMPLES;
+    ok = ok && ((lane_shape_init(&shape, p, &a) && chrome_note_profile(w, profile_i, kind, &all)) ||
+                out_of_memory(e));
     for (size_t i = 0; ok && i < all.v.n; i++) {
         const lane *l = &all.v.v[i];
-        ok = (intervals ? put_intervals(w, &all, l, async) : take_samples(w, &all, l, profile_i)) ||
+        ok = (intervals ? put_intervals(w, &all, l, kind == CHROME_AS_ASYNC, &shape)
+                        : take_samples(w, &all, l, profile_i)) ||
              out_of_memory(e);
     }
+    if (ok && intervals) lane_shape_end(&shape, w->m, p, true, true, w->l);
     arena_free(&a);
     return ok;
 }
 
-static bool put_names(writer *w, const resource *r, err *e)
+static bool put_names(chrome_writer *w, const resource *r, err *e)
 {
     static const lane none;
     /* Also without a name: speedscope takes a trace without events for something else. */
@@ -337,9 +333,11 @@ static bool put_names(writer *w, const resource *r, err *e)
             arena a = {0};
             lanes all;
             bool ok = lanes_of(w->m, &w->m->profiles.v[sc->first_profile + i], &a, &all, e);
-            for (size_t k = 0; ok && k < all.v.n; k++)
+            for (size_t k = 0; ok && k < all.v.n; k++) {
+                ok = chrome_note_thread(w, &all.v.v[k]) || out_of_memory(e);
                 if (all.v.v[k].has_tid && all.v.v[k].name.n)
                     put_metadata(w, "thread_name", &all.v.v[k], all.v.v[k].name);
+            }
             arena_free(&a);
             if (!ok) return false;
         }
@@ -347,10 +345,11 @@ static bool put_names(writer *w, const resource *r, err *e)
     return true;
 }
 
-static bool put_resource(writer *w, size_t resource_i, err *e)
+static bool put_resource(chrome_writer *w, size_t resource_i, err *e)
 {
     const resource *r = &w->m->resources.v[resource_i];
     set_pid(w, resource_i);
+    if (!chrome_note_process(w, r)) return out_of_memory(e);
     if (!put_names(w, r, e)) return false;
     for (uint32_t s = r->first_scope; s < r->first_scope + r->n_scopes; s++) {
         const scope *sc = &w->m->scopes.v[s];
@@ -360,45 +359,10 @@ static bool put_resource(writer *w, size_t resource_i, err *e)
     return true;
 }
 
-static void losses(const model *m, ledger *l)
-{
-    static const char *const on_profile[] = {KILN_ATTR_EVENT_INTERVAL, KILN_ATTR_TIME_EPOCH, NULL},
-                             *const on_sample[] = {"thread.id", "thread.name", KILN_ATTR_EVENT_ID,
-                                                   KILN_ATTR_EVENT_ARGS, NULL},
-                             *const on_resource[] = {"process.pid", "process.title", NULL},
-                             *const on_location[] = {KILN_ATTR_EVENT_CATEGORY, NULL};
-    lanes_losses(m,
-                 &(lane_carries){.profile = on_profile,
-                                 .sample = on_sample,
-                                 .resource = on_resource,
-                                 .location = on_location},
-                 l);
-    for (size_t i = 0; i < m->scopes.n; i++)
-        if (m->scopes.v[i].name.n)
-            ledger_add(l, STAGE_WRITE, LOSS_RESOURCE, NULL, "scope.name", m->scopes.v[i].name);
-    const dict *d = &m->dict;
-    for (size_t i = 1; i < d->functions.n; i++)
-        if (d->functions.v[i].filename)
-            ledger_add(l, STAGE_WRITE, LOSS_SOURCE_LINE, NULL, "function_table[].filename",
-                       dict_str(d, d->functions.v[i].filename));
-    for (size_t i = 0; i < d->lines.n; i++)
-        if (d->lines.v[i].line || d->lines.v[i].column)
-            ledger_add(l, STAGE_WRITE, LOSS_SOURCE_LINE, NULL, "location_table[].lines", (str){0});
-    for (size_t i = 0; i < m->profiles.n; i++) {
-        const profile *p = &m->profiles.v[i];
-        if (!lane_profile_attr(m, p, KILN_ATTR_TIME_EPOCH) && p->n_samples)
-            ledger_add(l, STAGE_WRITE, LOSS_TIME, NULL, "profile.time_unix_nano", (str){0});
-        str type = dict_str(d, p->sample_type.type);
-        bool interval = lane_is_true(lane_profile_attr(m, p, KILN_ATTR_EVENT_INTERVAL));
-        if (interval && !str_eq(type, STR("wall")) && !str_eq(type, STR("async")))
-            ledger_add(l, STAGE_WRITE, LOSS_VALUE_TYPE, NULL, "profile.sample_type", type);
-    }
-}
-
-static bool write_all(writer *w, err *e)
+static bool write_all(chrome_writer *w, err *e)
 {
     json_out *j = &w->j;
-    w->frames = (lane_frames){.m = w->m, .a = &w->work, .categories = true};
+    w->frames = (lane_frames){.m = w->m, .a = &w->work, .l = w->l, .categories = true};
     if (!lane_frames_init(&w->frames)) return out_of_memory(e);
     json_put_object(j);
     json_put_key(j, STR("traceEvents"));
@@ -406,6 +370,8 @@ static bool write_all(writer *w, err *e)
     for (size_t i = 0; i < w->m->resources.n; i++)
         if (!put_resource(w, i, e)) return false;
     json_put_array_end(j);
+    if (w->samples.n) qsort(w->samples.v, w->samples.n, sizeof *w->samples.v, by_time);
+    if (!chrome_profile_losses(w)) return out_of_memory(e);
     if (w->samples.n) { /* with this key a reader looks for nothing else */
         put_samples(w);
         put_stack_frames(w);
@@ -417,8 +383,8 @@ static bool write_all(writer *w, err *e)
 
 bool chrome_write(const model *m, const write_opts *o, buf *out, err *e)
 {
-    writer w = {.m = m, .j = {.b = out}, .l = o->ledger, .work.seed = m->seed};
-    losses(m, o->ledger);
+    chrome_writer w = {.m = m, .j = {.b = out}, .l = o->ledger, .work.seed = m->seed};
+    chrome_model_losses(m, o->ledger);
     bool ok = write_all(&w, e);
     arena_free(&w.work);
     return ok;

@@ -90,7 +90,7 @@ static bool find_lane(splitter *s, hash_index *x, const lane *want, uint32_t *at
     return true;
 }
 
-static bool add_items(splitter *s, const sample *x, uint32_t lane_i, uint32_t args)
+static bool add_items(splitter *s, const sample *x, size_t sample_i, uint32_t lane_i, uint32_t args)
 {
     uint32_t n = sample_observations(x), depth = dict_stack(&s->m->dict, x->stack).n;
     if (!vec_reserve(s->a, &s->out->items, n)) return false;
@@ -103,8 +103,11 @@ static bool add_items(splitter *s, const sample *x, uint32_t lane_i, uint32_t ar
             .args = args,
             .order = (uint32_t)s->out->items.n,
             .depth = depth,
+            .sample = (uint32_t)sample_i,
+            .nth = i,
         };
     s->out->timed |= x->n_times > 0;
+    s->out->all_timed &= x->n_times >= n;
     s->out->v.v[lane_i].n += n;
     return true;
 }
@@ -122,7 +125,7 @@ static int by_time(const void *left, const void *right)
 
 bool lanes_of(const model *m, const profile *p, arena *a, lanes *out, err *e)
 {
-    *out = (lanes){0};
+    *out = (lanes){.all_timed = true};
     splitter s = {m, a, out, arena_new(a, uint32_t, m->dict.attributes.n)};
     if (!s.role) return out_of_memory(e);
     for (size_t i = 0; i < m->dict.attributes.n; i++)
@@ -132,7 +135,7 @@ bool lanes_of(const model *m, const profile *p, arena *a, lanes *out, err *e)
         sample x = sample_at(m, p, i);
         uint32_t args = 0, at;
         lane want = lane_of(&s, &x, &args);
-        if (!find_lane(&s, &index, &want, &at) || !add_items(&s, &x, at, args))
+        if (!find_lane(&s, &index, &want, &at) || !add_items(&s, &x, i, at, args))
             return out_of_memory(e);
     }
     if (out->items.n) qsort(out->items.v, out->items.n, sizeof *out->items.v, by_time);

@@ -11,9 +11,10 @@ typedef struct lane_item {
     uint64_t time;
     int64_t value;
     uint32_t stack, lane;
-    uint32_t args;  /* attribute kiln.event.args; 0: none */
-    uint32_t order; /* of the observation in the profile */
-    uint32_t depth; /* frames of the stack */
+    uint32_t args;        /* attribute kiln.event.args; 0: none */
+    uint32_t order;       /* of the observation in the profile */
+    uint32_t depth;       /* frames of the stack */
+    uint32_t sample, nth; /* which observation of which sample it is */
 } lane_item;
 
 typedef struct lane {
@@ -29,7 +30,8 @@ typedef struct lanes {
     VEC(lane_item)
     items; /* lane by lane, each by time; those without length first, the shallow before the deep:
                              they are what tells two equal neighbours apart (nest.h) */
-    bool timed; /* the profile has times; otherwise order is all there is */
+    bool timed;     /* the profile has times; otherwise order is all there is */
+    bool all_timed; /* every observation has one */
 } lanes;
 
 /* Lanes in order of first appearance; none for a profile without samples. */
@@ -46,6 +48,7 @@ typedef struct lane_frame {
 typedef struct lane_frames {
     const model *m;
     arena *a;
+    ledger *l;       /* or NULL: says which names are addresses */
     bool places;     /* frames have file, line and column */
     bool categories; /* frames have a category */
     VEC(lane_frame) v;
@@ -80,10 +83,50 @@ void lane_put_decimal(json_out *o, int64_t v, int scale);
 /* ---- losses ---- */
 
 /* What a format of frames, threads and values has no place for, counted from the model.  Keys of
- * profile, sample, scope and resource attributes that the caller carries are given (NULL-ended). */
+ * profile, sample, scope and resource attributes that the caller carries are given (up to one without a key). */
+typedef struct lane_key {
+    const char *key;
+    any_kind
+        kind; /* a value of another kind is not carried, nor one without a text or with a unit */
+} lane_key;
 typedef struct lane_carries {
-    const char *const *profile, *const *sample, *const *resource, *const *scope, *const *location;
+    const lane_key *profile, *sample, *resource, *scope, *location;
 } lane_carries;
 void lanes_losses(const model *m, const lane_carries *c, ledger *l);
 /* Several observations without length at one moment: which came first is not known, and equal ones become one. */
 void lanes_lose_order(const lanes *all, const lane *l, ledger *to);
+
+/* Stretches of a lane that events cannot tell: equal neighbours become one, and one without length is gone unless it
+ * opens a frame, or parts two equal frames (nest.h). */
+typedef struct lane_seam {
+    ledger *l;
+    bool flat;   /* the last stretch has no length ... */
+    bool opened; /* ... and opened a frame ... */
+    bool told;   /* ... with arguments */
+    bool cuts;   /* it closed a frame: */
+    uint32_t cut;
+} lane_seam;
+/* Before item x, with frames f->stack, is opened over the frames that are open at that time. */
+void lane_seam_see(lane_seam *s, const lane_frames *f, const u32s *open, const lane_item *x);
+/* A pause, or the end. */
+void lane_seam_end(lane_seam *s);
+
+/* ---- shape ---- */
+
+/* Readers put observations of equal identity together, in order of their first one.  Whether that makes the samples
+ * that the profile had is found by showing every observation in the order of the file. */
+typedef struct lane_shape {
+    arena *a;
+    hash_index index;
+    VEC(uint64_t) identities;
+    u32s seen; /* of each sample */
+    uint32_t n_samples;
+    bool changed;
+} lane_shape;
+NODISCARD bool lane_shape_init(lane_shape *s, const profile *p, arena *a);
+/* identity: a hash of lane and frames.  false: out of memory. */
+NODISCARD bool lane_shape_see(lane_shape *s, uint64_t identity, uint32_t sample_i, uint32_t nth);
+uint64_t lane_stack_identity(const lane_frames *f, uint64_t seed);
+/* What becomes of the lists of values and times: the reader makes `values` and `times` for every observation. */
+void lane_shape_end(const lane_shape *s, const model *m, const profile *p, bool values, bool times,
+                    ledger *l);

@@ -43,6 +43,7 @@ static bool name_of(lane_frames *t, const location *l, const line *at, str *out)
     *out = f ? dict_str(d, f->name) : (str){0};
     if (!out->n && f) *out = dict_str(d, f->system_name);
     if (out->n || (f && !l->address)) return true;
+    ledger_add(t->l, STAGE_WRITE, LOSS_NAME, "name", "location_table[].address", (str){0});
     enum { MOST = 20 };
     char *p = arena_alloc(t->a, MOST);
     if (!p) return false;

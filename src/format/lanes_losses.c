@@ -3,10 +3,11 @@
 
 #include "base/ban.h"
 
-static bool listed(const char *const *keys, str key)
+static bool listed(const lane_key *keys, str key, const any *v)
 {
-    for (; keys && *keys; keys++)
-        if (str_eq(str_of(*keys), key)) return true;
+    for (; keys && keys->key; keys++)
+        if (str_eq(str_of(keys->key), key))
+            return v->kind == keys->kind && (v->kind != ANY_STRING || v->n);
     return false;
 }
 
@@ -15,20 +16,38 @@ static void lost(ledger *l, loss_concept c, uint64_t n, const char *path, str va
     ledger_add_n(l, STAGE_WRITE, c, NULL, n, path, value);
 }
 
-static void list_losses(const dict *d, const uint32_t *attrs, size_t n, const char *const *carried,
+/* The first of several with one key is the one that counts. */
+static bool again(const dict *d, const uint32_t *attrs, size_t i, str key)
+{
+    for (size_t k = 0; k < i; k++)
+        if (str_eq(dict_str(d, d->attributes.v[attrs[k]].key), key)) return true;
+    return false;
+}
+
+static void list_losses(const dict *d, const uint32_t *attrs, size_t n, const lane_key *carried,
                         const char *path, ledger *l)
 {
     for (size_t i = 0; i < n; i++) {
-        str key = dict_str(d, d->attributes.v[attrs[i]].key);
-        if (!listed(carried, key)) lost(l, LOSS_ATTRIBUTE, 1, path, key);
+        const attribute *x = &d->attributes.v[attrs[i]];
+        str key = dict_str(d, x->key);
+        if (!listed(carried, key, &x->value) || again(d, attrs, i, key))
+            lost(l, LOSS_ATTRIBUTE, 1, path, key);
+        else if (x->unit)
+            lost(l, LOSS_ATTRIBUTE_UNIT, 1, path, dict_str(d, x->unit));
     }
 }
 
-static void keyvalue_losses(const keyvalues *v, const char *const *carried, const char *path,
+static void keyvalue_losses(const keyvalues *v, const lane_key *carried, const char *path,
                             ledger *l)
 {
     for (size_t i = 0; i < v->n; i++)
-        if (!listed(carried, v->v[i].key)) lost(l, LOSS_RESOURCE, 1, path, v->v[i].key);
+        if (!listed(carried, v->v[i].key, &v->v[i].value))
+            lost(l, LOSS_RESOURCE, 1, path, v->v[i].key);
+}
+
+static void dropped_losses(uint32_t n, const char *path, ledger *l)
+{
+    if (n) lost(l, LOSS_ATTRIBUTE_SET, 1, path, (str){0});
 }
 
 static void profile_losses(const model *m, const profile *p, const lane_carries *c, ledger *l)
@@ -39,12 +58,15 @@ static void profile_losses(const model *m, const profile *p, const lane_carries 
         sample s = sample_at(m, p, i);
         list_losses(d, s.attrs, s.n_attrs, c->sample, "samples[].attributes", l);
         if (s.link) lost(l, LOSS_LINK, 1, "samples[].link", (str){0});
+        if (s.n_times > sample_observations(&s))
+            lost(l, LOSS_TIMESTAMP, 1, "samples[].timestamps", STR("more than there are values"));
     }
     if (p->period || p->period_type.type || p->period_type.unit)
         lost(l, LOSS_PERIOD, 1, "profile.period", dict_str(d, p->period_type.type));
     if (!id_is_zero(p->profile_id, sizeof p->profile_id))
         lost(l, LOSS_PROFILE_ID, 1, "profile.profile_id", (str){0});
-    if (p->original_payload.n)
+    dropped_losses(p->dropped_attributes_count, "profile.dropped_attributes_count", l);
+    if (p->original_payload.n || p->original_payload_format.n)
         lost(l, LOSS_ORIGINAL_PAYLOAD, 1, "profile", p->original_payload_format);
 }
 
@@ -61,7 +83,8 @@ static void dict_losses(const dict *d, const lane_carries *c, ledger *l)
     }
     for (size_t i = 1; i < d->functions.n; i++) {
         const function *f = &d->functions.v[i];
-        if (f->system_name && f->system_name != f->name && f->name)
+        if (dict_str(d, f->system_name).n &&
+            !str_eq(dict_str(d, f->system_name), dict_str(d, f->name)))
             lost(l, LOSS_SYSTEM_NAME, 1, "function_table[]", dict_str(d, f->system_name));
         if (f->start_line)
             lost(l, LOSS_SOURCE_LINE, 1, "function_table[].start_line", dict_str(d, f->name));
@@ -75,11 +98,15 @@ void lanes_losses(const model *m, const lane_carries *c, ledger *l)
         keyvalue_losses(&m->resources.v[i].attrs, c->resource, "resource.attributes", l);
         if (m->resources.v[i].schema_url.n || m->resources.v[i].n_entity_refs)
             lost(l, LOSS_RESOURCE, 1, "resource.schema_url", m->resources.v[i].schema_url);
+        dropped_losses(m->resources.v[i].dropped_attributes_count,
+                       "resource.dropped_attributes_count", l);
     }
     for (size_t i = 0; i < m->scopes.n; i++) {
         keyvalue_losses(&m->scopes.v[i].attrs, c->scope, "scope.attributes", l);
         if (m->scopes.v[i].schema_url.n)
             lost(l, LOSS_RESOURCE, 1, "scope.schema_url", m->scopes.v[i].schema_url);
+        dropped_losses(m->scopes.v[i].dropped_attributes_count, "scope.dropped_attributes_count",
+                       l);
     }
     for (size_t i = 0; i < m->profiles.n; i++) profile_losses(m, &m->profiles.v[i], c, l);
     dict_losses(&m->dict, c, l);

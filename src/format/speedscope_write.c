@@ -284,12 +284,13 @@ static void put_exporter(writer *w)
 
 static void losses(const model *m, ledger *l)
 {
-    static const char *const on_profile[] = {KILN_ATTR_PROFILE_NAME,   KILN_ATTR_UNIT,
-                                             KILN_ATTR_EVENT_INTERVAL, KILN_ATTR_TIME_EPOCH,
-                                             KILN_ATTR_VALUE_SCALE,    NULL},
-                             *const on_sample[] = {"thread.id", "thread.name", NULL},
-                             *const on_scope[] = {KILN_ATTR_DOCUMENT_NAME, KILN_ATTR_ACTIVE_PROFILE,
-                                                  NULL};
+    static const lane_key
+        on_profile[] = {{KILN_ATTR_PROFILE_NAME, ANY_STRING}, {KILN_ATTR_UNIT, ANY_STRING},
+                        {KILN_ATTR_EVENT_INTERVAL, ANY_BOOL}, {KILN_ATTR_TIME_EPOCH, ANY_STRING},
+                        {KILN_ATTR_VALUE_SCALE, ANY_INT},     {0}},
+        on_sample[] = {{ATTR_THREAD_ID, ANY_INT}, {ATTR_THREAD_NAME, ANY_STRING}, {0}},
+        on_scope[] = {
+            {KILN_ATTR_DOCUMENT_NAME, ANY_STRING}, {KILN_ATTR_ACTIVE_PROFILE, ANY_INT}, {0}};
     lanes_losses(m, &(lane_carries){.profile = on_profile, .sample = on_sample, .scope = on_scope},
                  l);
     for (size_t i = 1; i < m->scopes.n; i++)
@@ -299,7 +300,7 @@ static void losses(const model *m, ledger *l)
 static bool write_all(writer *w, err *e)
 {
     json_out *j = &w->j;
-    w->frames = (lane_frames){.m = w->m, .a = &w->work, .places = true};
+    w->frames = (lane_frames){.m = w->m, .a = &w->work, .l = w->l, .places = true};
     if (!lane_frames_init(&w->frames)) return out_of_memory(e);
     json_put_object(j);
     json_put_key(j, STR("$schema"));

@@ -53,7 +53,32 @@ static inline bool told_carrier(const told *t, str key)
             return true;
         if (l->concept == LOSS_DEFAULT_SAMPLE_TYPE && str_ends(key, STR(".default_sample_type")))
             return true;
+        if (l->concept == LOSS_ARBITRARY_ID) /* an id that was made up */
+            if (str_eq(key, STR("thread.id")) || str_eq(key, STR("process.pid"))) return true;
+        if (l->concept == LOSS_ATTRIBUTE && str_eq(str_of(l->carried_as), STR("kiln.profile.name")))
+            if (str_eq(key, STR("thread.id")) || str_eq(key, STR("thread.name"))) return true;
     }
+    return str_eq(key, STR("kiln.event.args")) && told_lost(t, LOSS_EVENT_DETAIL);
+}
+
+/* Profiles without observations are left out. */
+static inline bool told_left_out(const told *t, const model *m, const profile *p)
+{
+    bool said = false;
+    for (size_t i = 0; i < t->l->n; i++)
+    said |= t->l->v[i].concept == LOSS_METADATA && !strcmp(t->l->v[i].path, "profiles[]");
+    for (size_t i = 0; said && i < p->n_samples; i++) {
+        sample s = sample_at(m, p, i);
+        if (sample_observations(&s)) return false;
+    }
+    return said;
+}
+
+/* An address is the name of a frame that has no other. */
+static inline bool told_address_names(const told *t)
+{
+    for (size_t i = 0; i < t->l->n; i++)
+        if (t->l->v[i].concept == LOSS_NAME && t->l->v[i].carried_as) return true;
     return false;
 }
 
@@ -119,29 +144,61 @@ static inline uint64_t told_span(const told *t, const dict *d, span s)
     return told_attrs(t, d, refs_at(&d->attr_refs, s), s.n);
 }
 
-static inline uint64_t told_location(const told *t, const dict *d, uint32_t i)
+/* The name of a function, or what took its place. */
+static inline uint64_t told_name(const told *t, const dict *d, const location *l, const function *f,
+                                 uint64_t h)
 {
-    const location *l = &d->locations.v[i];
+    char address[24];
+    str name = f ? dict_str(d, f->name) : (str){0},
+        system = f ? dict_str(d, f->system_name) : (str){0};
+    bool mangled = system.n && !told_lost(t, LOSS_SYSTEM_NAME) && !str_eq(name, system);
+    if (!name.n && !mangled) name = system;
+    if (!name.n && (!f || l->address) && told_address_names(t))
+        name = (str){address, (size_t)snprintf(address, sizeof address, "0x%llx",
+                                               (unsigned long long)l->address)};
+    if (!told_lost(t, LOSS_NAME)) h = digest_str(h, name);
+    return mangled ? digest_str(h, system) : h;
+}
+
+static inline uint64_t told_line(const told *t, const dict *d, const location *l, const line *n,
+                                 uint64_t h)
+{
+    const function *f = n ? &d->functions.v[n->function] : NULL;
+    h = told_name(t, d, l, f, h);
+    if (told_lost(t, LOSS_SOURCE_LINE)) return h;
+    h = hash_mix(hash_mix(h, n ? (uint64_t)n->line : 0), n ? (uint64_t)n->column : 0);
+    return hash_mix(digest_str(h, f ? dict_str(d, f->filename) : (str){0}),
+                    f ? (uint64_t)f->start_line : 0);
+}
+
+/* A location without its lines. */
+static inline uint64_t told_place(const told *t, const dict *d, const location *l)
+{
     const mapping *m = &d->mappings.v[l->mapping];
     uint64_t h = 3;
     if (!told_lost(t, LOSS_MAPPING)) {
         h = hash_mix(hash_mix(hash_mix(h, m->memory_start), m->memory_limit), m->file_offset);
-        h = hash_mix(digest_str(h, dict_str(d, m->filename)), l->address);
+        h = hash_mix(digest_str(h, dict_str(d, m->filename)),
+                     told_address_names(t) ? 0 : l->address);
         if (!told_lost(t, LOSS_BUILD_ID) && !told_lost(t, LOSS_BUILD_ID_KIND))
             h = hash_mix(h, told_span(t, d, m->attrs));
     }
-    if (!told_lost(t, LOSS_FRAME_TYPE)) h = hash_mix(h, told_span(t, d, l->attrs));
-    bool places = !told_lost(t, LOSS_SOURCE_LINE);
-    for (uint32_t k = 0; k < l->lines.n; k++) {
-        const line *n = &d->lines.v[l->lines.at + k];
-        const function *f = &d->functions.v[n->function];
-        if (!told_lost(t, LOSS_NAME)) h = digest_str(h, dict_str(d, f->name));
-        if (!told_lost(t, LOSS_SYSTEM_NAME)) h = digest_str(h, dict_str(d, f->system_name));
-        if (!places) continue;
-        h = hash_mix(hash_mix(h, (uint64_t)n->line), (uint64_t)n->column);
-        h = hash_mix(digest_str(h, dict_str(d, f->filename)), (uint64_t)f->start_line);
-    }
-    return told_lost(t, LOSS_INLINED) ? h : hash_mix(h, l->lines.n);
+    return told_lost(t, LOSS_FRAME_TYPE) ? h : hash_mix(h, told_span(t, d, l->attrs));
+}
+
+/* A frame for each line, where calls that were inlined became frames. */
+static inline uint64_t told_location(const told *t, const dict *d, uint32_t i, uint64_t h)
+{
+    const location *l = &d->locations.v[i];
+    bool apart = told_lost(t, LOSS_INLINED);
+    uint64_t place = told_place(t, d, l);
+    uint32_t n = l->lines.n;
+    if (!apart) h = hash_mix(h, place);
+    for (uint32_t k = 0; k < l->lines.n; k++)
+        h = told_line(t, d, l, &d->lines.v[l->lines.at + k], apart ? hash_mix(h, place) : h);
+    if (!l->lines.n && told_address_names(t))
+        h = told_line(t, d, l, NULL, apart ? hash_mix(h, place) : h), n = 1;
+    return apart ? h : hash_mix(h, n);
 }
 
 /* {stack, attributes, link} of a sample. */
@@ -152,8 +209,8 @@ static inline uint64_t told_identity(const told *t, const model *m, const sample
     uint64_t h = told_attrs(t, d, s->attrs, s->n_attrs);
     if (!told_lost(t, LOSS_LINK)) h = hash_bytes(&d->links.v[s->link], sizeof(link_ids), h);
     if (told_lost(t, LOSS_STACK_DEPTH)) return h;
-    for (uint32_t k = 0; k < f.n; k++) h = hash_mix(h, told_location(t, d, d->frames.v[f.at + k]));
-    return hash_mix(h, f.n);
+    for (uint32_t k = 0; k < f.n; k++) h = told_location(t, d, d->frames.v[f.at + k], h);
+    return told_lost(t, LOSS_INLINED) ? h : hash_mix(h, f.n);
 }
 
 /* The time of an observation, which may be the sample's attribute `timestamp`; *has: it has one. */
@@ -176,16 +233,16 @@ static inline bool told_shapes(const told *t)
 {
     for (size_t i = 0; i < t->l->n; i++) /* carried, by a sample for each observation */
         if (t->l->v[i].concept == LOSS_SAMPLE_SHAPE) return false;
-    return !told_lost(t, LOSS_OBSERVATIONS) && !told_lost(t, LOSS_EVENT_ORDER) &&
-           !told_lost(t, LOSS_MIXED_SHAPE);
+    return !told_lost(t, LOSS_OBSERVATIONS) && !told_lost(t, LOSS_NESTING) &&
+           !told_lost(t, LOSS_EVENT_ORDER) && !told_lost(t, LOSS_MIXED_SHAPE);
 }
 
 /* Samples in their order and shape; where the shape changed, the sum of each identity and of each time. */
 static inline uint64_t told_samples(const told *t, const model *m, const profile *p)
 {
     uint64_t h = 5, sum = 0;
-    bool times =
-        !told_lost(t, LOSS_TIMESTAMP) && !told_rounded(t, "timestamps") && !told_new_times(t);
+    bool times = !told_lost(t, LOSS_TIMESTAMP) && !told_lost(t, LOSS_NESTING) &&
+                 !told_rounded(t, "timestamps") && !told_new_times(t);
     if (told_lost(t, LOSS_VALUE) || told_lost(t, LOSS_VALUE_SATURATED)) return 0;
     for (size_t i = 0; i < p->n_samples; i++) {
         sample s = sample_at(m, p, i);
@@ -286,12 +343,14 @@ static inline uint64_t told_resource(const told *t, const resource *r)
     return h == none && !dropped && !r->schema_url.n ? 0 : hash_mix(h, dropped);
 }
 
-static inline uint64_t told_scope(const told *t, const scope *s)
+static inline uint64_t told_scope(const told *t, const model *m, const scope *s)
 {
     uint64_t h = digest_str(digest_str(digest_str(8, s->name), s->version), s->schema_url),
              none = h, dropped = told_lost(t, LOSS_ATTRIBUTE_SET) ? 0 : s->dropped_attributes_count;
     bool named = s->name.n || s->version.n || s->schema_url.n || dropped;
     size_t n = told_lost(t, LOSS_MIXED_SHAPE) ? 0 : s->n_profiles;
+    for (size_t i = 0, all = n; i < all; i++)
+        n -= told_left_out(t, m, &m->profiles.v[s->first_profile + i]);
     h = told_keyvalues(t, &s->attrs, h);
     if (h == none && !named && !n) return 0;
     return hash_mix(hash_mix(h, dropped), told_shapes(t) ? n : 0);
@@ -304,23 +363,48 @@ static inline uint64_t told_envelope(const told *t, const model *m)
     for (size_t i = 0; i < m->resources.n; i++)
         if ((one = told_resource(t, &m->resources.v[i]))) h = hash_mix(h, one);
     for (size_t i = 0; i < m->scopes.n; i++)
-        if ((one = told_scope(t, &m->scopes.v[i]))) h = hash_mix(h, one);
+        if ((one = told_scope(t, m, &m->scopes.v[i]))) h = hash_mix(h, one);
     return h;
 }
 
 /* Profiles that became types of one: the sum of each type and identity, under one head. */
 static inline uint64_t told_joined(const told *t, const model *m)
 {
-    uint64_t h = 10, sums = 0, types = 0;
-    for (size_t i = 0, k = 0; i < m->profiles.n; i++, k = 0) {
+    uint64_t h = 10, sums = 0, types = 0, heads = 0, before = 0;
+    bool ordered = !told_lost(t, LOSS_SAMPLE_TYPE_ORDER);
+    for (size_t i = 0; i < m->profiles.n; i++) {
         const profile *p = &m->profiles.v[i];
+        if (told_left_out(t, m, p)) continue;
         uint64_t type = told_type(t, &m->dict, p) | 1, head = told_head(t, m, i);
+        bool new_type = true, new_head = true;
         sums += type * told_samples(t, m, p);
-        while (k < i && (told_type(t, &m->dict, &m->profiles.v[k]) | 1) != type) k++;
-        if (k == i) types += type;
-        if (!i || head != told_head(t, m, i - 1)) h = hash_mix(h, head);
+        for (size_t k = 0; k < i; k++) {
+            if (told_left_out(t, m, &m->profiles.v[k])) continue;
+            new_type &= (told_type(t, &m->dict, &m->profiles.v[k]) | 1) != type;
+            new_head &= told_head(t, m, k) != head;
+        }
+        if (new_type) types += type;
+        if (new_head) heads += head;
+        if (ordered && (h == 10 || head != before)) h = hash_mix(h, head);
+        before = head;
     }
-    return hash_mix(hash_mix(h, sums), types);
+    return hash_mix(hash_mix(hash_mix(h, sums), types), heads);
+}
+
+/* Profiles of any order and shape: the classes there are, and the sum of each. */
+static inline uint64_t told_classes(const told *t, const model *m)
+{
+    uint64_t sums = 0, classes = 0;
+    for (size_t i = 0; i < m->profiles.n; i++) {
+        if (told_left_out(t, m, &m->profiles.v[i])) continue;
+        uint64_t class = told_class(t, m, i) | 1;
+        bool fresh = true;
+        for (size_t k = 0; k < i; k++)
+            fresh &= (told_class(t, m, k) | 1) != class || told_left_out(t, m, &m->profiles.v[k]);
+        if (fresh) classes += class;
+        sums += class * told_samples(t, m, &m->profiles.v[i]);
+    }
+    return hash_mix(sums, classes);
 }
 
 static inline uint64_t told_digest(const told *t, const model *m)
@@ -329,27 +413,38 @@ static inline uint64_t told_digest(const told *t, const model *m)
     h = hash_mix(h, told_payloads(t, m));
     if (told_lost(t, LOSS_MIXED_SHAPE)) return hash_mix(h, told_joined(t, m));
     bool ordered = !told_lost(t, LOSS_SAMPLE_TYPE_ORDER);
+    size_t n = 0;
     if (told_shapes(t)) {
         for (size_t i = 0; i < m->profiles.n; i++) {
+            if (told_left_out(t, m, &m->profiles.v[i])) continue;
             uint64_t one = told_profile(t, m, i);
             all = ordered ? hash_mix(all, one) : all + one;
+            n++;
         }
-        return hash_mix(hash_mix(h, all), m->profiles.n);
+        return hash_mix(hash_mix(h, all), n);
     }
+    if (!ordered) return hash_mix(h, told_classes(t, m));
     /* A profile of two shapes may come back as two: their sums are added. */
     for (size_t i = 0, k; i < m->profiles.n; i = k) {
         uint64_t head = told_class(t, m, i), sum = 0;
-        for (k = i; k < m->profiles.n && told_class(t, m, k) == head; k++)
+        for (k = i; k < m->profiles.n; k++) {
+            if (told_left_out(t, m, &m->profiles.v[k])) continue;
+            if (told_class(t, m, k) != head) break;
             sum += told_samples(t, m, &m->profiles.v[k]);
-        all = ordered ? hash_mix(all, hash_mix(head, sum)) : all + hash_mix(head, sum);
+        }
+        if (told_left_out(t, m, &m->profiles.v[i])) {
+            k = i + 1;
+            continue;
+        }
+        all = hash_mix(all, hash_mix(head, sum));
     }
     return hash_mix(h, all);
 }
 
 /* Says which sample is the first that differs, and in what. */
-static inline void told_explain_sample(const told *t, const model *m, const model *back, size_t p_i)
+static inline void told_explain_sample(const told *t, const model *m, const model *back,
+                                       const profile *p, const profile *q)
 {
-    const profile *p = &m->profiles.v[p_i], *q = &back->profiles.v[p_i];
     for (size_t i = 0; i < p->n_samples && i < q->n_samples; i++) {
         sample s = sample_at(m, p, i), u = sample_at(back, q, i);
         const link_ids *x = &m->dict.links.v[s.link], *y = &back->dict.links.v[u.link];
@@ -373,9 +468,11 @@ static inline void told_explain(const told *t, const model *m, const model *back
 {
     if (told_envelope(t, m) != told_envelope(t, back)) fprintf(stderr, "# envelopes differ\n");
     fprintf(stderr, "# %zu profiles, %zu came back\n", m->profiles.n, back->profiles.n);
-    for (size_t i = 0; i < m->profiles.n && i < back->profiles.n; i++) {
-        const profile *p = &m->profiles.v[i], *q = &back->profiles.v[i];
-        if (told_profile(t, m, i) == told_profile(t, back, i)) continue;
+    for (size_t i = 0, k = 0; i < m->profiles.n && k < back->profiles.n; i++, k++) {
+        while (i + 1 < m->profiles.n && told_left_out(t, m, &m->profiles.v[i])) i++;
+        while (k + 1 < back->profiles.n && told_left_out(t, back, &back->profiles.v[k])) k++;
+        const profile *p = &m->profiles.v[i], *q = &back->profiles.v[k];
+        if (told_profile(t, m, i) == told_profile(t, back, k)) continue;
         bool samples = told_samples(t, m, p) != told_samples(t, back, q),
              attrs = told_span(t, &m->dict, p->attrs) != told_span(t, &back->dict, q->attrs);
         str a = dict_str(&m->dict, p->sample_type.type),
@@ -385,7 +482,7 @@ static inline void told_explain(const told *t, const model *m, const model *back
         fprintf(stderr, "# profile %zu:%s%s %.*s/%.*s, %zu samples; back %.*s/%.*s, %zu\n", i,
                 samples ? " samples" : "", attrs ? " attributes" : "", TOLD_ARG(a), TOLD_ARG(u),
                 p->n_samples, TOLD_ARG(b), TOLD_ARG(v), q->n_samples);
-        if (samples) told_explain_sample(t, m, back, i);
+        if (samples) told_explain_sample(t, m, back, p, q);
         fprintf(stderr, "#   dropped %u, payload %zu; back %u, %zu\n", p->dropped_attributes_count,
                 p->original_payload.n, q->dropped_attributes_count, q->original_payload.n);
         fprintf(stderr, "#   time %llu + %llu; back %llu + %llu\n",
