@@ -71,7 +71,7 @@ static void show(cli *c, review *w, const payload *p, bool several, const check_
 static void check_file(cli *c, const char *path, json_out *o)
 {
     input in;
-    if (!input_unpack(c, path, &in)) return;
+    if (!input_unpack(c, path, &in) || !input_holds_otlp(c, &in)) return;
     err e = {0};
     arena a = arena_beside(&in.arena); /* of one payload */
     frames f = frames_of(in.doc.bytes, c->o.max_payload, &a);
@@ -200,7 +200,7 @@ static void show_fixes(cli *c, const char *path, const fix_report *r, json_out *
 static void fix_file(cli *c, const char *path, json_out *o)
 {
     input in;
-    if (!input_unpack(c, path, &in)) return;
+    if (!input_unpack(c, path, &in) || !input_holds_otlp(c, &in)) return;
     err e = {0};
     fix_report r = {0};
     model m;

@@ -81,6 +81,18 @@ bool input_unpack(cli *c, const char *path, input *in)
     return false;
 }
 
+bool input_holds_otlp(cli *c, input *in)
+{
+    enum { CLEARLY = 90 }; /* broken OTLP may look a little like anything */
+    const format *f = c->o.from || c->o.layout ? NULL : format_detect(in->doc.bytes);
+    if (!f || f->payloads || !f->detect || f->detect(in->doc.bytes) < CLEARLY) return true;
+    cli_fail(c, EXIT_BAD_INPUT,
+             "%s: this is %s, and %s looks at OTLP: `kiln convert` makes OTLP of it",
+             input_name(in->path), f->name, c->command->name);
+    input_close(in);
+    return false;
+}
+
 typedef struct reading {
     cli *c;
     const input *in;

@@ -19,6 +19,9 @@ read_opts input_read_opts(const cli *c, input *in);
 bool input_load(cli *c, const char *path, input *in);
 /* The bytes without compression in in->doc.bytes.  false: reported, nothing to close. */
 bool input_unpack(cli *c, const char *path, input *in);
+/* For `check`, which looks at the bytes of OTLP: false when they are clearly another format, and neither
+ * --from nor --layout says otherwise.  Reported, in is closed. */
+bool input_holds_otlp(cli *c, input *in);
 /* The bytes and the model.  false: reported, nothing to close. */
 bool input_open(cli *c, const char *path, input *in);
 void input_close(input *in);
