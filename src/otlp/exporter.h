@@ -2,7 +2,10 @@
  * stranger's process.
  *
  * Handing in never waits and never does I/O.  Memory is bounded by max_queue bytes, whatever the receiver
- * does.  Everything that gets lost is counted (otlp/counters.h) and said once an outage.  docs/exporter.md. */
+ * does.  Everything that gets lost is counted (otlp/counters.h) and said once an outage.  docs/exporter.md.
+ *
+ * A child of fork() has the memory and not the thread: it leaves the parent's exporter alone (no call, not even
+ * close: another thread may have held the lock) and opens its own. */
 #pragma once
 #include "otlp/sender.h"
 
