@@ -3,6 +3,7 @@
 
 #include "cli/input.h"
 #include "cli/number.h"
+#include "cli/output.h"
 #include "cli/send.h"
 #include "otlp/split.h"
 #include "base/ban.h"
@@ -112,15 +113,23 @@ static void on_say(void *who, const char *sentence)
 
 /* ---- files ---- */
 
-static bool encode(sending *s, input *in, buf *out, err *e)
+static bool encode(input *in, const format *to, buf *out, err *e)
 {
-    const format *to = s->config.signal == OTLP_LOGS ? &format_splunk_logs : &format_otlp;
     if (document_is(&in->doc, to)) { /* nothing to change: the bytes go as they are */
         buf_str(out, in->doc.bytes);
         return !out->failed || err_set(e, ERR_LIMIT, "out of memory");
     }
     write_opts w = {.ledger = &in->ledger};
     return to->write(to, &in->doc.model, &w, out, e);
+}
+
+/* As `kiln convert` tells it. */
+static void keep_losses(sending *s, sent *t, const format *to, const ledger *l)
+{
+    ledger *kept = l->n && s->c->o.json ? arena_new(&s->arena, ledger, 1) : NULL;
+    if (kept) *kept = *l;
+    t->losses = kept;
+    if (!s->c->o.json) output_losses(s->c, &(output){.path = t->path, .to = to}, l);
 }
 
 static void send_file(sending *s, size_t i)
@@ -131,7 +140,9 @@ static void send_file(sending *s, size_t i)
     buf bytes = {0};
     err e = {0};
     if (!input_open(c, t->path, &in)) return;
-    bool ok = encode(s, &in, &bytes, &e);
+    const format *to = s->config.signal == OTLP_LOGS ? &format_splunk_logs : &format_otlp;
+    bool ok = encode(&in, to, &bytes, &e);
+    if (ok) keep_losses(s, t, to, &in.ledger);
     input_close(&in);
     if (!ok) cli_fail_err(c, t->path, &e);
     if (!ok) return buf_free(&bytes);

@@ -1,6 +1,7 @@
 /* cli/send.h - what `kiln send` found out about each file, and how it is printed. */
 #pragma once
 #include "cli/cli.h"
+#include "model/ledger.h"
 #include "otlp/exporter.h"
 
 typedef struct sent {
@@ -10,7 +11,8 @@ typedef struct sent {
     size_t items, bytes;
     uint64_t accepted, rejected;
     unsigned attempts;
-    char text[256]; /* why, or "" */
+    char text[256];       /* why, or "" */
+    const ledger *losses; /* of reading and converting it; NULL: none */
 } sent;
 
 typedef struct sending {

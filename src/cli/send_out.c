@@ -92,6 +92,9 @@ static void put_file(json_out *o, const sent *t)
         input_path_json(o, t->text); /* the receiver's words: perhaps no UTF-8 */
     else
         json_put_null(o);
+    static const ledger none;
+    json_put_key(o, STR("losses"));
+    ledger_json(o, t->losses ? t->losses : &none);
     json_put_object_end(o);
 }
 
