@@ -173,7 +173,7 @@ static bool is_telling(const lane_item *x)
 {
     int64_t end;
     return x->value >= 0 && x->time <= INT64_MAX && (x->depth || !x->value) &&
-           !ckd_add(&end, (int64_t)x->time, x->value);
+           !ckd_add(&end, (int64_t)x->time, x->value) && end < INT64_MAX;
 }
 
 static bool lanes_apart(chrome_writer *w, const lanes *all, bool async)

@@ -16,7 +16,9 @@ typedef struct writer {
     const speedscope_unit *unit;
     int scale;     /* values are 10^scale of what is written */
     uint64_t base; /* is taken off every time */
+    int digits;    /* behind the point, of the values of a lane */
     int64_t n_profiles;
+    lane_shape shape; /* of the profile at hand */
 } writer;
 
 static bool out_of_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
@@ -48,6 +50,29 @@ static void put_frames(writer *w)
 
 static void put_value(writer *w, int64_t v) { lane_put_decimal(&w->j, v, w->scale); }
 
+/* A value that the reader finds the scale from. */
+static void put_scaled(writer *w, int64_t v)
+{
+    int digits = w->scale;
+    for (int64_t rest = v; digits && rest % 10 == 0; rest /= 10) digits--;
+    if (digits > w->digits) w->digits = digits;
+    put_value(w, v);
+}
+
+static void lost(const writer *w, loss_concept c, const char *path, str value)
+{
+    ledger_add(w->l, STAGE_WRITE, c, NULL, path, value);
+}
+
+/* Without times a reader leaves every observation a sample of its own. */
+static bool see(writer *w, const lane_item *x)
+{
+    uint64_t alone = hash_mix(1, x->sample);
+    if (!w->unit->is_time && x->nth) w->shape.changed = true;
+    return lane_shape_see(&w->shape, w->unit->is_time ? lane_stack_identity(&w->frames, 1) : alone,
+                          x->sample, x->nth);
+}
+
 static int64_t relative(const writer *w, uint64_t time)
 {
     uint64_t t = time >= w->base ? time - w->base : 0;
@@ -67,7 +92,7 @@ static void put_event(writer *w, char type, uint32_t frame_i, int64_t at)
     json_put_key(j, STR("frame"));
     json_put_u64(j, frame_i);
     json_put_key(j, STR("at"));
-    put_value(w, at);
+    put_scaled(w, at);
     json_put_object_end(j);
 }
 
@@ -95,6 +120,7 @@ static bool move_to(writer *w, int64_t at)
 static bool put_evented(writer *w, const lanes *all, const lane *l, int64_t *end)
 {
     int64_t now = *end;
+    lane_seam seam = {.l = w->l};
     lanes_lose_order(all, l, w->l);
     json_put_key(&w->j, STR("events"));
     json_put_array(&w->j);
@@ -102,13 +128,18 @@ static bool put_evented(writer *w, const lanes *all, const lane *l, int64_t *end
     for (size_t i = l->first; i < l->first + l->n; i++) {
         const lane_item *x = &all->items.v[i];
         int64_t at = all->timed ? relative(w, x->time) : now;
-        if (at > now) close_to(w, 0, now);
-        if (at < now)
-            ledger_add(w->l, STAGE_WRITE, LOSS_NESTING, NULL, "samples[].timestamps", (str){0});
+        if (at > now) {
+            lane_seam_end(&seam);
+            close_to(w, 0, now);
+        }
+        if (at < now) lost(w, LOSS_NESTING, "samples[].timestamps", (str){0});
         if (at < now) at = now;
-        if (!lane_frames_of(&w->frames, x->stack) || !move_to(w, at)) return false;
+        if (!lane_frames_of(&w->frames, x->stack) || !see(w, x)) return false;
+        lane_seam_see(&seam, &w->frames, &w->open, x);
+        if (!move_to(w, at)) return false;
         now = x->value > 0 ? sum(at, x->value) : at;
     }
+    lane_seam_end(&seam);
     close_to(w, 0, now);
     json_put_array_end(&w->j);
     *end = now;
@@ -122,7 +153,8 @@ static bool put_samples(writer *w, const lanes *all, const lane *l)
     json_put_key(&w->j, STR("samples"));
     json_put_array(&w->j);
     for (size_t i = l->first; i < l->first + l->n; i++) {
-        if (!lane_frames_of(&w->frames, all->items.v[i].stack)) return false;
+        if (!lane_frames_of(&w->frames, all->items.v[i].stack) || !see(w, &all->items.v[i]))
+            return false;
         json_put_array(&w->j);
         for (size_t k = 0; k < w->frames.stack.n; k++) json_put_u64(&w->j, w->frames.stack.v[k]);
         json_put_array_end(&w->j);
@@ -138,9 +170,9 @@ static void put_weights(writer *w, const lanes *all, const lane *l, int64_t *end
     json_put_array(&w->j);
     for (size_t i = l->first; i < l->first + l->n; i++) {
         const lane_item *x = &all->items.v[i];
-        if (all->timed && (relative(w, x->time) != *end || !w->unit->is_time))
-            ledger_add(w->l, STAGE_WRITE, LOSS_TIMESTAMP, NULL, "samples[].timestamps", (str){0});
-        put_value(w, x->value);
+        if (all->timed && w->unit->is_time && relative(w, x->time) != *end)
+            lost(w, LOSS_TIMESTAMP, "samples[].timestamps", (str){0});
+        put_scaled(w, x->value);
         *end = sum(*end, x->value);
     }
     json_put_array_end(&w->j);
@@ -170,6 +202,27 @@ static int scale_for(const model *m, const profile *p, const speedscope_unit *un
     return n;
 }
 
+static bool is_thread(str name)
+{
+    return str_starts(name, STR("Thread ")) || str_starts(name, STR("thread "));
+}
+
+/* A reader takes the thread from the name, if that begins like one. */
+static void name_losses(const writer *w, const lane *l, const any *given, str name, bool alone)
+{
+    bool same = given ? given->kind == ANY_STRING && str_eq(any_str(given), name) : !name.n;
+    if (!same)
+        ledger_add(w->l, STAGE_WRITE, LOSS_METADATA, KILN_ATTR_PROFILE_NAME, "profiles[].name",
+                   STR("made up"));
+    if (!l->n) return;
+    if (l->has_tid ? false : str_eq(l->name, is_thread(name) ? name : (str){0})) return;
+    ledger_add(w->l, STAGE_WRITE, LOSS_ATTRIBUTE, KILN_ATTR_PROFILE_NAME, "samples[].attributes",
+               l->has_tid ? STR(ATTR_THREAD_ID) : STR(ATTR_THREAD_NAME));
+    if (alone && (l->has_tid || l->name.n))
+        lost(w, LOSS_ATTRIBUTE, "samples[].attributes",
+             l->has_tid ? STR(ATTR_THREAD_ID) : STR(ATTR_THREAD_NAME));
+}
+
 /* As the file had it; otherwise, when there are several, what is measured and on which thread. */
 static void put_name(writer *w, const profile *p, const lanes *all, const lane *l)
 {
@@ -187,8 +240,10 @@ static void put_name(writer *w, const profile *p, const lanes *all, const lane *
         buf_z(&b, b.n ? " " : "");
         buf_str(&b, l->name);
     }
+    str name = b.n ? buf_view(&b) : STR("");
     json_put_key(&w->j, STR("name"));
-    json_put_str(&w->j, b.n ? buf_view(&b) : STR(""));
+    json_put_str(&w->j, name);
+    name_losses(w, l, given, name, alone);
     if (b.failed) w->j.b->failed = true;
     buf_free(&b);
 }
@@ -201,13 +256,45 @@ static void put_bounds(writer *w, int64_t start, int64_t end)
     put_value(w, end);
 }
 
+/* The window that a reader makes of the bounds and what is between them. */
+static void window_losses(const writer *w, const profile *p, const lanes *all, const lane *l,
+                          int64_t start, int64_t end)
+{
+    uint64_t last = (uint64_t)end;
+    for (size_t i = l->first; i < l->first + l->n; i++)
+        if (!all->items.v[i].value && last == (uint64_t)start) last++; /* a moment is no window */
+    if (w->unit->is_time && (w->base || p->time_unix_nano != (uint64_t)start ||
+                             p->duration_nano != last - (uint64_t)start))
+        lost(w, LOSS_TIME, "profile.time_unix_nano", (str){0});
+}
+
+/* The reader finds the scale from the digits. */
+static void scale_losses(const writer *w, const profile *p)
+{
+    if (!w->unit->is_time && w->digits != w->scale) {
+        lost(w, LOSS_VALUE_SCALE, "samples[].values", (str){0});
+        if (lane_profile_attr(w->m, p, KILN_ATTR_VALUE_SCALE))
+            lost(w, LOSS_ATTRIBUTE, "profile", STR(KILN_ATTR_VALUE_SCALE));
+    }
+}
+
+/* The running sum must fit a reader's numbers. */
+static int64_t start_of(const writer *w, const lanes *all, const lane *l)
+{
+    int64_t start = relative(w, all->items.v[l->first].time), end = start;
+    for (size_t i = l->first; i < l->first + l->n; i++)
+        if (ckd_add(&end, end, all->items.v[i].value)) return 0;
+    return start;
+}
+
 static bool put_lane(writer *w, const profile *p, const lanes *all, const lane *l, bool evented)
 {
     json_out *j = &w->j;
     bool timed = all->timed && w->unit->is_time;
     int64_t start = timed ? relative(w, p->time_unix_nano) : 0, end;
-    if (timed && !evented && l->n) start = relative(w, all->items.v[l->first].time);
+    if (timed && !evented && l->n) start = start_of(w, all, l);
     end = start;
+    w->digits = 0;
     json_put_object(j);
     json_put_key(j, STR("type"));
     json_put_str(j, evented ? STR("evented") : STR("sampled"));
@@ -222,38 +309,90 @@ static bool put_lane(writer *w, const profile *p, const lanes *all, const lane *
     }
     int64_t said = timed ? relative(w, p->time_unix_nano + p->duration_nano) : 0;
     put_bounds(w, start, said > end ? said : end);
+    window_losses(w, p, all, l, start, said > end ? said : end);
+    scale_losses(w, p);
     json_put_object_end(j);
     w->n_profiles++;
     return true;
 }
 
-static void profile_losses(writer *w, const profile *p, bool timed)
+static bool is_scale(int64_t by, int digits)
+{
+    while (digits-- > 0 && by % 10 == 0) by /= 10;
+    return by == 1;
+}
+
+/* What is carried as long as the rest of the profile agrees. */
+static void attr_losses(const writer *w, const profile *p, bool evented)
+{
+    const any *unit = lane_profile_attr(w->m, p, KILN_ATTR_UNIT),
+              *scale = lane_profile_attr(w->m, p, KILN_ATTR_VALUE_SCALE);
+    if (unit && !(w->unit->scale && str_eq(lane_text(unit), str_of(w->unit->name))))
+        lost(w, LOSS_ATTRIBUTE, "profile", STR(KILN_ATTR_UNIT));
+    if (scale && (w->unit->is_time || !w->scale || !is_scale(scale->i, w->scale)))
+        lost(w, LOSS_ATTRIBUTE, "profile", STR(KILN_ATTR_VALUE_SCALE));
+    if (!evented && lane_profile_attr(w->m, p, KILN_ATTR_EVENT_INTERVAL))
+        lost(w, LOSS_ATTRIBUTE, "profile", STR(KILN_ATTR_EVENT_INTERVAL));
+    if (!w->unit->is_time && lane_profile_attr(w->m, p, KILN_ATTR_TIME_EPOCH))
+        lost(w, LOSS_ATTRIBUTE, "profile", STR(KILN_ATTR_TIME_EPOCH));
+}
+
+static void profile_losses(const writer *w, const profile *p, const lanes *all)
 {
     const dict *d = &w->m->dict;
     str type = dict_str(d, p->sample_type.type), unit = dict_str(d, p->sample_type.unit);
     if (!str_eq(type, str_of(w->unit->type)) || !str_eq(unit, str_of(w->unit->unit)))
-        ledger_add(w->l, STAGE_WRITE, LOSS_VALUE_TYPE, NULL, "profile.sample_type", type);
-    bool kept = !w->base && timed && w->unit->is_time;
-    if (!kept && (p->time_unix_nano || p->duration_nano))
-        ledger_add(w->l, STAGE_WRITE, LOSS_TIME, NULL, "profile.time_unix_nano", (str){0});
+        lost(w, LOSS_VALUE_TYPE, "profile.sample_type", type);
+    if (!w->unit->is_time && (p->time_unix_nano || p->duration_nano))
+        lost(w, LOSS_TIME, "profile.time_unix_nano", (str){0});
+    if (all->timed && all->items.n && (w->base || !w->unit->is_time))
+        ledger_add_n(w->l, STAGE_WRITE, LOSS_TIMESTAMP, NULL, all->items.n, "samples[].timestamps",
+                     w->base ? STR("since the start") : (str){0});
+}
+
+/* Events tell intervals of frames; what lasts without a frame, or backwards, is a sample. */
+static bool is_evented(const writer *w, const profile *p, const lanes *all)
+{
+    if (!lane_is_true(lane_profile_attr(w->m, p, KILN_ATTR_EVENT_INTERVAL))) return false;
+    if (all->timed && !all->all_timed) return false;
+    uint64_t latest = p->time_unix_nano;
+    for (size_t i = 0; i < all->items.n; i++)
+        if (all->timed && all->items.v[i].time > latest) latest = all->items.v[i].time;
+    int64_t end = relative(w, latest);
+    for (size_t i = 0; i < all->items.n; i++) {
+        const lane_item *x = &all->items.v[i];
+        if (x->value < 0 || (x->value && !x->depth)) return false;
+        if (ckd_add(&end, end, x->value) || end == INT64_MAX) return false;
+    }
+    return true;
+}
+
+static bool put_lanes(writer *w, const profile *p, const lanes *all, bool evented)
+{
+    static const lane none;
+    if (!all->v.n) return put_lane(w, p, all, &none, evented);
+    for (size_t i = 0; i < all->v.n; i++)
+        if (!put_lane(w, p, all, &all->v.v[i], evented)) return false;
+    return true;
 }
 
 static bool put_profile(writer *w, const profile *p, err *e)
 {
     lanes all;
     if (!lanes_of(w->m, p, &w->work, &all, e)) return false;
-    bool evented = lane_is_true(lane_profile_attr(w->m, p, KILN_ATTR_EVENT_INTERVAL));
+    if (!lane_shape_init(&w->shape, p, &w->work)) return out_of_memory(e);
     w->unit = unit_for(w->m, p);
     w->scale = scale_for(w->m, p, w->unit);
     /* Seconds since 1970 in nanoseconds do not fit the doubles of speedscope. */
     bool relative_already = lane_profile_attr(w->m, p, KILN_ATTR_TIME_EPOCH) != NULL;
     w->base = relative_already || !all.timed ? 0 : p->time_unix_nano;
+    bool evented = is_evented(w, p, &all);
+    profile_losses(w, p, &all);
+    attr_losses(w, p, evented);
     all.timed |= !p->n_samples; /* nothing says otherwise */
-    profile_losses(w, p, all.timed);
-    static const lane none;
-    if (!all.v.n) return put_lane(w, p, &all, &none, evented) || out_of_memory(e);
-    for (size_t i = 0; i < all.v.n; i++)
-        if (!put_lane(w, p, &all, &all.v.v[i], evented)) return out_of_memory(e);
+    w->shape.changed = all.v.n > 1;
+    if (!put_lanes(w, p, &all, evented)) return out_of_memory(e);
+    lane_shape_end(&w->shape, w->m, p, true, w->unit->is_time, w->l);
     return true;
 }
 
@@ -297,6 +436,22 @@ static void losses(const model *m, ledger *l)
         ledger_add(l, STAGE_WRITE, LOSS_RESOURCE, NULL, "scope.name", m->scopes.v[i].name);
 }
 
+/* "name@version" is parted at the last @; the attributes come back in one order. */
+static void scope_losses(const writer *w)
+{
+    const scope *s = w->m->scopes.n ? &w->m->scopes.v[0] : NULL;
+    if (!s) return;
+    bool at = (s->version.n && memchr(s->version.p, '@', s->version.n)) ||
+              (!s->version.n && s->name.n && memchr(s->name.p, '@', s->name.n));
+    if (at || (s->version.n && !s->name.n)) lost(w, LOSS_RESOURCE, "scope.name", s->name);
+    size_t n = 0;
+    if (n < s->attrs.n && str_eq(s->attrs.v[n].key, STR(KILN_ATTR_DOCUMENT_NAME))) n++;
+    if (n < s->attrs.n && str_eq(s->attrs.v[n].key, STR(KILN_ATTR_ACTIVE_PROFILE)))
+        n += s->attrs.v[n].value.kind == ANY_INT && s->attrs.v[n].value.i > 0 &&
+             s->attrs.v[n].value.i < w->n_profiles;
+    if (n < s->attrs.n) lost(w, LOSS_RESOURCE, "scope.attributes", s->attrs.v[n].key);
+}
+
 static bool write_all(writer *w, err *e)
 {
     json_out *j = &w->j;
@@ -312,6 +467,7 @@ static bool write_all(writer *w, err *e)
     json_put_array_end(j);
     put_frames(w);
     put_exporter(w);
+    scope_losses(w);
     json_put_object_end(j);
     buf_putc(j->b, '\n');
     return !j->b->failed || err_set(e, ERR_LIMIT, "no memory for the output");

@@ -243,7 +243,9 @@ static inline uint64_t told_samples(const told *t, const model *m, const profile
     uint64_t h = 5, sum = 0;
     bool times = !told_lost(t, LOSS_TIMESTAMP) && !told_lost(t, LOSS_NESTING) &&
                  !told_rounded(t, "timestamps") && !told_new_times(t);
-    if (told_lost(t, LOSS_VALUE) || told_lost(t, LOSS_VALUE_SATURATED)) return 0;
+    if (told_lost(t, LOSS_VALUE) || told_lost(t, LOSS_VALUE_SATURATED) ||
+        told_lost(t, LOSS_VALUE_SCALE))
+        return 0;
     for (size_t i = 0; i < p->n_samples; i++) {
         sample s = sample_at(m, p, i);
         uint64_t id = told_identity(t, m, &s);
