@@ -122,31 +122,52 @@ bool chrome_note_process(chrome_writer *w, const resource *r)
 
 /* ---- threads ---- */
 
+static chrome_thread_out thread_of(const chrome_writer *w, const lane *l)
+{
+    return (chrome_thread_out){.process = w->process,
+                               .tid = l->tid,
+                               .text = l->has_tid ? (str){0} : l->name,
+                               .name = l->name};
+}
+
+/* The thread of that number or text, new or not; NULL: out of memory. */
+static chrome_thread_out *find_thread(chrome_writer *w, const chrome_thread_out *want)
+{
+    if (!hash_index_room(&w->thread_index, &w->work)) return NULL;
+    uint64_t h = hash_id(hash_mix(w->thread_index.seed, want->process), want->tid, want->text);
+    uint32_t i = hash_first(&w->thread_index, h);
+    for (uint32_t at; hash_next(&w->thread_index, &i, h, &at); i++) {
+        chrome_thread_out *t = &w->threads.v[at];
+        if (t->process == want->process && t->tid == want->tid && str_eq(t->text, want->text))
+            return t;
+    }
+    chrome_thread_out *slot = vec_push(&w->work, &w->threads);
+    if (!slot) return NULL;
+    *slot = *want;
+    hash_put(&w->thread_index, i, h, (uint32_t)(w->threads.n - 1));
+    return slot;
+}
+
 bool chrome_note_thread(chrome_writer *w, const lane *l)
 {
-    chrome_thread_out want = {.process = w->process, .tid = l->tid, .name = l->name};
-    if (!l->has_tid) want.text = l->name;
-    if (is_number(want.text))
-        lost(w->l, LOSS_ATTRIBUTE, "samples[].attributes", STR(ATTR_THREAD_NAME));
+    chrome_thread_out want = thread_of(w, l), *t = find_thread(w, &want);
+    if (!t) return false;
+    t->shared |= is_number(want.text) || !str_eq(t->name, want.name);
+    if (t->shared) lost(w->l, LOSS_ATTRIBUTE, "samples[].attributes", STR(ATTR_THREAD_NAME));
     if (!l->has_tid && !l->name.n && !l->id.n)
         ledger_add(w->l, STAGE_WRITE, LOSS_ARBITRARY_ID, ATTR_THREAD_ID, "samples[].attributes",
                    STR("made up"));
-    if (!hash_index_room(&w->thread_index, &w->work)) return false;
-    uint64_t h = hash_id(hash_mix(w->thread_index.seed, want.process), want.tid, want.text);
-    uint32_t i = hash_first(&w->thread_index, h);
-    for (uint32_t at; hash_next(&w->thread_index, &i, h, &at); i++) {
-        const chrome_thread_out *t = &w->threads.v[at];
-        if (t->process != want.process || t->tid != want.tid || !str_eq(t->text, want.text))
-            continue;
-        if (!str_eq(t->name, want.name))
-            lost(w->l, LOSS_ATTRIBUTE, "samples[].attributes", STR(ATTR_THREAD_NAME));
-        return true;
-    }
-    chrome_thread_out *slot = vec_push(&w->work, &w->threads);
-    if (!slot) return false;
-    *slot = want;
-    hash_put(&w->thread_index, i, h, (uint32_t)(w->threads.n - 1));
     return true;
+}
+
+/* No other lane has its track. */
+static bool has_track(chrome_writer *w, const lanes *all, const lane *l, bool async)
+{
+    bool thread = l->has_tid || l->name.n;
+    if (async) return !thread;
+    if (l->id.n || (!thread && all->v.n > 1)) return false;
+    chrome_thread_out want = thread_of(w, l), *t = find_thread(w, &want);
+    return t && !t->shared;
 }
 
 /* ---- profiles ---- */
@@ -181,9 +202,9 @@ static bool lanes_apart(chrome_writer *w, const lanes *all, bool async)
     uint32_t depth = 0;
     for (size_t i = 0; i < all->v.n; i++) {
         const lane *l = &all->v.v[i];
-        bool thread = l->has_tid || l->name.n, known = false;
+        bool known = false;
         str category = {0};
-        if (async ? thread : l->id.n > 0 || (i && !thread)) return false;
+        if (!has_track(w, all, l, async)) return false;
         for (size_t k = l->first; k < l->first + l->n; k++) {
             if (!is_telling(&all->items.v[k])) return false;
             depth |= all->items.v[k].depth;

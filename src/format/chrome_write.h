@@ -23,6 +23,7 @@ typedef struct chrome_thread_out {
     uint32_t process;
     int64_t tid;
     str text, name;
+    bool shared; /* with one of another name, or of a number that is its text */
 } chrome_thread_out;
 
 typedef struct chrome_profile_out {
