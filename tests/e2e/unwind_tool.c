@@ -6,12 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool read_file(const char *path, str *out)
+/* *out is in the arena. */
+static bool read_file(const char *path, arena *a, str *out)
 {
     FILE *f = fopen(path, "rb");
     if (!f || fseek(f, 0, SEEK_END) != 0) return false;
     long n = ftell(f);
-    char *p = n > 0 ? malloc((size_t)n) : NULL;
+    char *p = n > 0 ? arena_alloc(a, (size_t)n) : NULL;
     rewind(f);
     bool ok = p && fread(p, 1, (size_t)n, f) == (size_t)n;
     fclose(f);
@@ -54,7 +55,7 @@ int main(int argc, char **argv)
     str bytes, eh;
     elf_file f;
     char text[512];
-    if (argc != 2 || !read_file(argv[1], &bytes)) return 2;
+    if (argc != 2 || !read_file(argv[1], &a, &bytes)) return 2;
     bool ok = elf_read(bytes, &a, &f, &e);
     const elf_section *s = ok ? elf_section_named(&f, STR(".eh_frame")) : NULL;
     unwind_table t = {0};
@@ -80,5 +81,6 @@ int main(int argc, char **argv)
         printf("%" PRIx64 " ", t.base + t.rows[i].pc);
         print_rule(&t, t.rows[i].rule);
     }
+    arena_free(&a);
     return 0;
 }
