@@ -105,6 +105,16 @@ static void put_size(dw *w, const cw_type *t, const sample *s, uint32_t row, siz
     dw_uint(b, 9, f.sum);
 }
 
+/* Attributes of a sample that are named as its duration, whatever their kind. */
+static uint32_t n_durations(const dw *w, const sample *s)
+{
+    const dict *d = &w->m->dict;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n_attrs; i++)
+        n += str_eq(dict_str(d, d->attributes.v[s->attrs[i]].key), STR(KILN_ATTR_EVENT_DURATION));
+    return n;
+}
+
 /* Ticks since the last event of this clock, and the duration. */
 static void put_time(cw *c, const cw_type *t, const sample *s, uint32_t row)
 {
@@ -118,6 +128,9 @@ static void put_time(cw *c, const cw_type *t, const sample *s, uint32_t row)
     dw_uint(w->out, 5, (uint64_t)(int64_t)delta);
     k->now += (int64_t)delta;
     const any *said = dw_find(w, s->attrs, s->n_attrs, ROLE_EVENT_DURATION);
+    /* Read back, what is left under its name stands in its way. */
+    if (said && !t->interval && n_durations(w, s) > 1)
+        dw_note(w, LOSS_EVENT_DURATION, NULL, (str){0}, "samples");
     if (t->interval)
         duration = (uint64_t)dw_row_at(s, row).value;
     else if (said)
