@@ -11,6 +11,10 @@
 #include "format/format.h"
 #include "wire/schema.h"
 
+/* Labels that mean something to the reader: one trace_id and one span_id of a sample are its link. */
+typedef enum pp_label_kind { PP_PLAIN, PP_TRACE, PP_SPAN } pp_label_kind;
+pp_label_kind pprof_label_kind(str key, str text); /* of a label without number and unit */
+
 typedef struct pprof_read_opts {
     bool lenient; /* references to nothing become "none" and are counted, not refused */
     bool plain;   /* no fast path: every message takes the checked walk; for tests */

@@ -44,7 +44,6 @@ typedef struct pp_ids {
     hash_index far; /* positions, when ids are too scattered for a table */
 } pp_ids;
 
-typedef enum pp_label_kind { PP_PLAIN, PP_TRACE, PP_SPAN } pp_label_kind;
 
 /* Every different label once. */
 typedef struct pp_label {

@@ -13,13 +13,17 @@ static bool is_hex(str s, size_t n)
     return true;
 }
 
-static pp_label_kind kind_of(const pp *r, const pp_label *l)
+pp_label_kind pprof_label_kind(str key, str text)
 {
-    str key = r->strings.v[l->key], text = r->strings.v[l->text], unit = r->strings.v[l->unit];
-    if (l->num || unit.n || !text.n) return PP_PLAIN;
     if (str_eq(key, STR("trace_id")) && is_hex(text, 32)) return PP_TRACE;
     if (str_eq(key, STR("span_id")) && is_hex(text, 16)) return PP_SPAN;
     return PP_PLAIN;
+}
+
+static pp_label_kind kind_of(const pp *r, const pp_label *l)
+{
+    str key = r->strings.v[l->key], text = r->strings.v[l->text], unit = r->strings.v[l->unit];
+    return l->num || unit.n ? PP_PLAIN : pprof_label_kind(key, text);
 }
 
 /* The number of a key; tables in the wild hold a text twice. */

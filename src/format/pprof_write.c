@@ -107,7 +107,7 @@ static bool row_labels(pw *w, const pw_row *r)
 {
     buf *b = &w->scratch;
     size_t n = 0;
-    bool ids = false, again;
+    bool ids = false, again, trace = false, span_ = false;
     str records;
     w->row++;
     for (uint32_t i = 0; i < r->n_attrs; i++) { /* made first: making one uses the scratch */
@@ -116,11 +116,15 @@ static bool row_labels(pw *w, const pw_row *r)
         if (l->records.n && !note_key(w, l->key, &again)) return false;
         n += l->records.n;
         ids |= l->is_id;
+        trace |= l->kind == PP_TRACE;
+        span_ |= l->kind == PP_SPAN;
     }
     if (r->link && !pw_link_label(w, r->link, &records)) return false;
     if (w->resource_label && !pw_resource_label(w, r->resource, &records)) return false;
     buf_reset(b);
     for (uint32_t i = 0; n && i < r->n_attrs; i++) buf_str(b, w->attr_label[r->attrs[i]].records);
+    if (!r->link && trace && span_) /* read back, they are one */
+        pw_lose(w, LOSS_LINK, "link", 1, "samples.attribute_indices", STR("trace_id"));
     if (r->link) {
         if (ids) pw_lose(w, LOSS_LINK, NULL, 1, "samples.link_index", STR("trace_id"));
         buf_str(b, w->link_label[r->link]);

@@ -14,9 +14,10 @@
 #include "wire/carried.h"
 
 typedef struct pw_label {
-    str records;  /* label fields, ready to copy; p NULL: not made yet */
-    uint32_t key; /* string of the output */
-    bool is_id;   /* its key is trace_id or span_id */
+    str records;        /* label fields, ready to copy; p NULL: not made yet */
+    uint32_t key;       /* string of the output */
+    bool is_id;         /* its key is trace_id or span_id */
+    pp_label_kind kind; /* as the reader will see it */
 } pw_label;
 
 typedef struct pw {

@@ -208,6 +208,8 @@ bool pw_attr_label(pw *w, uint32_t attr, const pw_label **out)
         pw_lose(w, LOSS_ATTRIBUTE_TYPE, NULL, 1, path, key);
     }
     if (!pw_text(w, key, &l->key)) return false;
+    if (t->value.kind == ANY_STRING && !t->unit)
+        l->kind = pprof_label_kind(key, any_str(&t->value));
     l->is_id = str_eq(key, STR("trace_id")) || str_eq(key, STR("span_id"));
     return keep(w, &l->records);
 }
