@@ -47,8 +47,8 @@ EIGHT(7)
 #define NAMES(t)                                                                                   \
     work_##t##0, work_##t##1, work_##t##2, work_##t##3, work_##t##4, work_##t##5, work_##t##6,     \
         work_##t##7
-    static work_fn *const work[] = {NAMES(0), NAMES(1), NAMES(2), NAMES(3),
-                                    NAMES(4), NAMES(5), NAMES(6), NAMES(7)};
+static work_fn *const work[] = {NAMES(0), NAMES(1), NAMES(2), NAMES(3),
+                                NAMES(4), NAMES(5), NAMES(6), NAMES(7)};
 
 static double limit_s;
 

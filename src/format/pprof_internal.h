@@ -44,7 +44,6 @@ typedef struct pp_ids {
     hash_index far; /* positions, when ids are too scattered for a table */
 } pp_ids;
 
-
 /* Every different label once. */
 typedef struct pp_label {
     int64_t num;
