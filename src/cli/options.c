@@ -230,8 +230,7 @@ static const option_desc all_options[] = {
      "Show the frames that did not change too; ~ marks what may be noise."},
     {"gate", 0, OPTION_EACH, AT(gates), IN(DIFF), "LIMIT", NULL,
      "Exit with 4 unless the new profile keeps it: 'parse<=4%' (its share), 'parse<=+4%' (growth "
-     "of "
-     "its share), 'parse<=200ms' (its value). May be given several times."},
+     "of its share), 'parse<=200ms' (its value). May be given several times."},
     {"fail-on-regression", 0, OPTION_FLAG, AT(fail_on_regression), IN(DIFF), NULL, NULL,
      "Exit with 4 when a frame grew beyond noise."},
     {"false-discoveries", 0, OPTION_FRACTION, AT(fdr), IN(DIFF), "F", NULL,
