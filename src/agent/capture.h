@@ -1,0 +1,58 @@
+/* agent/capture.h - takes the stacks of the own process: one sampler thread, one signal.
+ *
+ *   sampler thread ─ rounds of the wall clock (slots) ──────────────┐
+ *                  ─ timers or perf events of each thread ─ signal ─┼─► ring ─► batch ─ capture_take ─► shipper
+ *                                                                   └ handler: unwind, span_peek
+ *
+ * One a process.  Everything but the handler runs outside of signals. */
+#pragma once
+#include "agent/batch.h"
+#include "span/peek.h"
+#include "unwind/registry.h"
+
+enum { CAPTURE_FRAMES = 128, CAPTURE_FRAMES_MAX = 1024 };
+
+typedef enum cpu_source { CPU_AUTO, CPU_PERF, CPU_TIMER } cpu_source;
+
+typedef struct capture_opts {
+    size_t size;         /* sizeof(capture_opts) */
+    uint32_t cpu_hz;     /* 0: no CPU samples */
+    cpu_source source;   /* AUTO: perf events where the kernel permits them, otherwise timers */
+    uint64_t wall_ns;    /* 0: no rounds; at least 1 ms */
+    uint32_t max_frames; /* 0: CAPTURE_FRAMES */
+    size_t max_batch;    /* bytes; 0: 4 MiB */
+    const char *exclude; /* prefixes of names of threads to leave out, by commas; NULL: none */
+    /* One sentence for people, at most once each; from the sampler's thread. */
+    void (*say)(void *who, const char *sentence);
+    /* The batch is half full: take it soon.  From the sampler's thread; may be NULL. */
+    void (*pressed)(void *who);
+    void *who;
+} capture_opts;
+
+/* Starts the sampler.  false: nothing was started and nothing changed, `e` says why. */
+NODISCARD bool capture_open(const capture_opts *o, err *e);
+
+/* What was captured since the last call; the caller's own.  NULL: no memory (counted).  With `final` the
+ * rings are drained and a last look is taken; nothing is captured afterwards. */
+batch *capture_take(bool final);
+void batch_close(batch *b);
+
+/* Puts the threads' timers away and ends the sampler; the handler stays (a late signal must find it). */
+void capture_close(void);
+
+/* In the child of a fork: forgets the parent's threads and samples, starts again.  */
+NODISCARD bool capture_forked(err *e);
+
+/* The calling thread is one of ours: never sampled, its CPU time counted as the agent's. */
+void capture_own_thread(const char *name);
+
+/* What the sampler uses, for the report: "perf", "timer", "". */
+const char *capture_source(void);
+
+/* Totals since the start. */
+capture_counts capture_count(void);
+uint64_t capture_own_cpu(void);
+
+/* The stack of the calling thread by the agent's registry, leaf first, without the frames of the caller up to
+ * `skip`; for the heap object.  No lock, no allocation. */
+size_t capture_stack_here(uintptr_t *pcs, size_t max, size_t skip, uint8_t *end);
