@@ -24,8 +24,16 @@ typedef struct capture_opts {
     const char *exclude; /* prefixes of names of threads to leave out, by commas; NULL: none */
     /* One sentence for people, at most once each; from the sampler's thread. */
     void (*say)(void *who, const char *sentence);
-    /* The batch is half full: take it soon.  From the sampler's thread; may be NULL. */
+    /* The batch is half full, or has press_at samples: take it soon.  From the sampler's thread, after a
+     * whole round; may be NULL. */
     void (*pressed)(void *who);
+    uint32_t press_at; /* 0: by its bytes alone */
+    /* The loader mapped or unmapped something: look at the mappings while they are there.  From the
+     * sampler's thread; may be NULL. */
+    void (*mapped)(void *who);
+    /* The program is about to leave without the destructors: exec, _exit, _Exit, quick_exit.  From the
+     * calling thread, before; an exec may fail and the program go on.  May be NULL. */
+    void (*leaving)(void *who, bool exec);
     void *who;
 } capture_opts;
 

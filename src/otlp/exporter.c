@@ -19,7 +19,7 @@ struct exporter {
     pthread_cond_t changed; /* on CLOCK_MONOTONIC */
 
     /* under the lock */
-    batch *in, **in_last;
+    otlp_batch *in, **in_last;
     size_t held;                     /* bytes handed in and not settled */
     bool idle, closing, ended, left; /* left: nobody waits for the thread any more */
     uint64_t deadline;
@@ -31,9 +31,9 @@ static void unlock(exporter *x) { pthread_mutex_unlock(&x->lock); }
 
 static void destroy(exporter *x)
 {
-    for (batch *b; (b = x->in);) {
+    for (otlp_batch *b; (b = x->in);) {
         x->in = b->next;
-        batch_free(b);
+        otlp_batch_free(b);
     }
     pthread_cond_destroy(&x->changed);
     pthread_mutex_destroy(&x->lock);
@@ -61,11 +61,11 @@ static void on_say(void *who, const char *sentence)
 static void take_in(exporter *x)
 {
     lock(x);
-    batch *b = x->in;
+    otlp_batch *b = x->in;
     x->in = NULL;
     x->in_last = &x->in;
     unlock(x);
-    for (batch *next; b; b = next) {
+    for (otlp_batch *next; b; b = next) {
         next = b->next;
         sender_add(x->sender, b);
     }
@@ -167,10 +167,10 @@ exporter *exporter_open(const exporter_opts *o, err *e)
 
 bool exporter_submit(exporter *x, buf *bytes, size_t items, uint64_t cookie)
 {
-    batch *b = calloc(1, sizeof *b);
+    otlp_batch *b = calloc(1, sizeof *b);
     bool ok = b != NULL;
     if (ok)
-        *b = (batch){
+        *b = (otlp_batch){
             .bytes = *bytes, .items = items, .cookie = cookie, .held = bytes->cap + bytes->head};
     lock(x);
     ok = ok && !x->closing && b->held <= x->o.max_queue - x->held;

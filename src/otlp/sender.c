@@ -16,7 +16,7 @@ struct sender {
     loop *loop;
     tls_context *tls;
     http_client *client;
-    batch *first, **last; /* the queue */
+    otlp_batch *first, **last; /* the queue */
 
     /* under way */
     bool busy, from_spool;
@@ -44,7 +44,7 @@ struct sender {
 static void pump(sender *s);
 static void on_done(void *who, const http_message *m, const err *e);
 
-void batch_free(batch *b)
+void otlp_batch_free(otlp_batch *b)
 {
     if (!b) return;
     buf_free(&b->bytes);
@@ -143,26 +143,26 @@ static void tell(sender *s, const settled *t)
 
 /* ---- the queue ---- */
 
-static void push(sender *s, batch *b)
+static void push(sender *s, otlp_batch *b)
 {
     b->next = NULL;
     *s->last = b;
     s->last = &b->next;
 }
 
-static batch *pop(sender *s)
+static otlp_batch *pop(sender *s)
 {
-    batch *b = s->first;
+    otlp_batch *b = s->first;
     if (b && !(s->first = b->next)) s->last = &s->first;
     return b;
 }
 
 static void settle_first(sender *s, outcome o, int64_t rejected, const char *text)
 {
-    batch *b = pop(s);
+    otlp_batch *b = pop(s);
     settled t = {o, b->cookie, b->items, b->bytes.n, b->held, rejected, s->attempts, text};
     tell(s, &t);
-    batch_free(b);
+    otlp_batch_free(b);
 }
 
 static void settle_spooled(sender *s, outcome o, int64_t rejected, const char *text)
@@ -187,7 +187,7 @@ static void settle(sender *s, outcome o, int64_t rejected, const char *text)
 
 static void spool_first(sender *s)
 {
-    batch *b = s->first;
+    otlp_batch *b = s->first;
     spool_lost lost;
     err e = {0};
     const world *w = loop_world(s->loop);
@@ -211,14 +211,14 @@ static void put_away(sender *s, outcome o, const char *text)
  * of the log2(items) cuts on the way to a single item; when it is all there is, cutting is no use. */
 static bool halve(sender *s)
 {
-    batch *h[2] = {calloc(1, sizeof *h[0]), calloc(1, sizeof *h[1])};
+    otlp_batch *h[2] = {calloc(1, sizeof *h[0]), calloc(1, sizeof *h[1])};
     bool ok = h[0] && h[1] && otlp_split(s->bytes, &h[0]->bytes, &h[1]->bytes);
     for (int i = 0; ok && i < 2; i++) ok = h[i]->bytes.n < s->bytes.n - s->bytes.n / 16;
     if (!ok) {
-        batch_free(h[0]), batch_free(h[1]);
+        otlp_batch_free(h[0]), otlp_batch_free(h[1]);
         return false;
     }
-    const batch *was = s->from_spool ? NULL : s->first;
+    const otlp_batch *was = s->from_spool ? NULL : s->first;
     for (int i = 0; i < 2; i++) {
         h[i]->items = otlp_count_items(buf_view(&h[i]->bytes));
         h[i]->cookie = was ? was->cookie : 0;
@@ -230,7 +230,7 @@ static bool halve(sender *s)
         file_release(&s->file);
         spool_drop_oldest(s->o.spool);
     } else {
-        batch_free(pop(s));
+        otlp_batch_free(pop(s));
     }
     h[0]->next = h[1], h[1]->next = s->first;
     if (!s->first) s->last = &h[1]->next;
@@ -453,7 +453,7 @@ void sender_close(sender *s)
     free(s);
 }
 
-void sender_add(sender *s, batch *b)
+void sender_add(sender *s, otlp_batch *b)
 {
     b->born = loop_now(s->loop);
     push(s, b);

@@ -15,16 +15,16 @@
 
 typedef struct sender sender;
 
-typedef struct batch {
-    struct batch *next;
+typedef struct otlp_batch {
+    struct otlp_batch *next;
     buf bytes; /* ExportProfilesServiceRequest or ExportLogsServiceRequest */
     size_t items;
     uint64_t cookie; /* the submitter's */
     uint64_t born;   /* loop_now when it was added */
     size_t held;     /* memory that it counts for with its submitter */
-} batch;
+} otlp_batch;
 
-void batch_free(batch *b);
+void otlp_batch_free(otlp_batch *b);
 
 typedef enum outcome {
     OUTCOME_ACCEPTED,
@@ -68,7 +68,7 @@ NODISCARD sender *sender_open(loop *l, const sender_opts *o, err *e);
 /* What is left goes onto the spool, or is settled as unsent. */
 void sender_close(sender *s);
 
-void sender_add(sender *s, batch *b); /* takes it over */
+void sender_add(sender *s, otlp_batch *b); /* takes it over */
 
 /* Nothing is under way or waits for anything but a receiver that is down. */
 bool sender_idle(const sender *s);

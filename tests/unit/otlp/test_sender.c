@@ -99,7 +99,7 @@ static void stop(fake *f)
 
 static void add(fake *f, const char *text, uint64_t cookie)
 {
-    batch *b = calloc(1, sizeof *b);
+    otlp_batch *b = calloc(1, sizeof *b);
     assert_non_null(b);
     buf_z(&b->bytes, text);
     b->items = 2;
@@ -301,7 +301,7 @@ static void test_too_large_is_cut(void **state)
     (void)state;
     fake f = {0};
     start(&f, NULL);
-    batch *b = calloc(1, sizeof *b);
+    otlp_batch *b = calloc(1, sizeof *b);
     put_items(&b->bytes, 3);
     b->items = 3, b->cookie = 7, b->held = 99;
     sender_add(f.sender, b);
