@@ -1,0 +1,273 @@
+"""Foreign receivers of OTLP for the tests in tests/e2e: grpc's own server (python3-grpcio) and python's http.server,
+which parse the requests with protoc-made code and answer everything a receiver may answer; sockets that say what they
+like; certificates that openssl makes here; and the loop that prints TAP."""
+import concurrent.futures
+import http.server
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+try:
+    import grpc
+except ImportError:
+    print('1..0 # SKIP no python3-grpcio')
+    sys.exit(0)
+
+SRC = os.environ.get('KILN_SRC', os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+BUILD = os.environ.get('KILN_BUILD', os.path.join(SRC, 'build'))
+KILN = os.environ.get('KILN', os.path.join(BUILD, 'kiln'))
+PROTO = os.path.join(SRC, 'tests', 'vectors', 'proto')
+SERVICES = {'profiles': 'opentelemetry.proto.collector.profiles.v1development.ProfilesService',
+            'logs': 'opentelemetry.proto.collector.logs.v1.LogsService'}
+PATHS = {'profiles': '/v1development/profiles', 'logs': '/v1/logs'}
+
+work = tempfile.mkdtemp(prefix='kiln-receivers-')
+subprocess.run(['protoc', '-I', PROTO, '--python_out', work, 'v1_10.proto', 'collector.proto', 'logs.proto'], check=True)
+sys.path.insert(0, work)
+import collector_pb2 as col  # noqa: E402
+import logs_pb2  # noqa: E402
+import v1_10_pb2 as otlp  # noqa: E402
+
+REQUEST = {'profiles': otlp.ProfilesData, 'logs': logs_pb2.LogsData}
+
+
+class Fail(Exception):
+    pass
+
+
+def need(good, what):
+    if not good:
+        raise Fail(what)
+
+
+class Skip(Exception):
+    """Why it cannot be shown here."""
+
+
+def in_work(name):
+    return os.path.join(work, name)
+
+
+# ---- receivers
+
+class Grpc:
+    """answers: a list of functions (context) -> ExportResponse, the last for ever."""
+
+    def __init__(self, *answers, tls=None, client_ca=None, signal='profiles', port=0):
+        self.answers, self.seen, self.times, self.metadata, self.peers = list(answers), [], [], [], []
+        self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(2),
+                                  options=[('grpc.max_receive_message_length', 64 << 20)])
+        handler = grpc.unary_unary_rpc_method_handler(self.export, request_deserializer=REQUEST[signal].FromString,
+                                                      response_serializer=col.ExportResponse.SerializeToString)
+        self.server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICES[signal], {'Export': handler}),))
+        if tls:
+            creds = grpc.ssl_server_credentials([tls], root_certificates=client_ca, require_client_auth=client_ca is not None)
+            self.port = self.server.add_secure_port('localhost:%d' % port, creds)
+        else:
+            self.port = self.server.add_insecure_port('localhost:%d' % port)
+        self.server.start()
+
+    def export(self, request, context):
+        self.times.append(time.monotonic())
+        self.seen.append(request)
+        self.metadata.append(dict(context.invocation_metadata()))
+        self.peers.append(context.peer())
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        return answer(context)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.stop(0)
+
+
+def accept(_):
+    return col.ExportResponse()
+
+
+def partial(rejected, message):
+    return lambda _: col.ExportResponse(partial_success=col.PartialSuccess(rejected=rejected, error_message=message))
+
+
+def abort(code, message, delay=None):
+    def answer(context):
+        if delay is not None:
+            info = col.RetryInfo(retry_delay=col.Duration(seconds=int(delay), nanos=int(delay % 1 * 1e9)))
+            status = col.Status(code=code.value[0], message=message, details=[
+                col.Any(type_url='type.googleapis.com/google.rpc.RetryInfo', value=info.SerializeToString())])
+            context.set_trailing_metadata((('grpc-status-details-bin', status.SerializeToString()),))
+        context.abort(code, message)
+    return answer
+
+
+class Http:
+    """answers: functions (handler, body) -> None that write the response."""
+
+    def __init__(self, *answers, tls=None):
+        outer = self
+        self.answers, self.seen, self.times, self.headers, self.paths, self.peers = list(answers), [], [], [], [], []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = 'HTTP/1.1'
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers['content-length']))
+                outer.times.append(time.monotonic())
+                outer.seen.append(body)
+                outer.headers.append(self.headers)
+                outer.paths.append(self.path)
+                outer.peers.append(self.client_address)
+                (outer.answers.pop(0) if len(outer.answers) > 1 else outer.answers[0])(self)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(('localhost', 0), Handler)
+        self.server.daemon_threads = True
+        if tls:
+            self.server.socket = tls.wrap_socket(self.server.socket, server_side=True)
+        self.port = self.server.server_port
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def reply(status, body=b'', kind='application/x-protobuf', **headers):
+    def answer(h):
+        h.send_response(status)
+        h.send_header('Content-Type', kind)
+        h.send_header('Content-Length', str(len(body)))
+        for k, v in headers.items():
+            h.send_header(k.replace('_', '-'), v)
+        h.end_headers()
+        h.wfile.write(body)
+    return answer
+
+
+class Raw:
+    """A socket that says what it likes: talk(connection)."""
+
+    def __init__(self, talk):
+        self.listener = socket.create_server(('localhost', 0))
+        self.port = self.listener.getsockname()[1]
+        self.talk, self.open = talk, []
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while True:
+            try:
+                c, _ = self.listener.accept()
+            except OSError:
+                return
+            self.open.append(c)
+            threading.Thread(target=self.one, args=(c,), daemon=True).start()
+
+    def one(self, c):
+        try:
+            self.talk(c)
+        except OSError:
+            pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+        for c in self.open:
+            c.close()
+
+
+def say_and_close(data):
+    def talk(c):
+        c.recv(65536)
+        c.sendall(data)
+        c.close()
+    return talk
+
+
+def closed_port():
+    with socket.create_server(('localhost', 0)) as s:
+        return s.getsockname()[1]
+
+
+def url(server, scheme='http'):
+    return '%s://localhost:%d' % (scheme, server.port)
+
+
+# ---- certificates
+
+def openssl(*args):
+    subprocess.run(['openssl', *args], cwd=work, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def make_certificate(name, ca, *dates):
+    """NAME.key and NAME.pem for localhost, signed by `ca`."""
+    openssl('req', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', name + '.key',
+            '-out', name + '.csr', '-subj', '/CN=localhost')
+    with open(in_work(name + '.ext'), 'w', encoding='utf-8') as f:
+        f.write('subjectAltName=DNS:localhost\n')
+    openssl('x509', '-req', '-in', name + '.csr', '-CA', ca + '.pem', '-CAkey', ca + '.key', '-CAcreateserial', '-out',
+            name + '.pem', *(dates or ('-days', '2')), '-extfile', name + '.ext')
+
+
+def make_ca(name):
+    openssl('req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', name + '.key',
+            '-out', name + '.pem', '-subj', '/CN=kiln test ' + name, '-days', '2')
+
+
+def make_certificates():
+    make_ca('ca')
+    for name in ('server', 'client'):
+        make_certificate(name, 'ca')
+
+
+def pair(name):
+    with open(in_work(name + '.key'), 'rb') as k, open(in_work(name + '.pem'), 'rb') as c:
+        return k.read(), c.read()
+
+
+def tls_context():
+    c = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    c.load_cert_chain(in_work('server.pem'), in_work('server.key'))
+    return c
+
+
+# ---- TAP
+
+def attempt(test):
+    """('', '') when it holds, else ('not ', why) or ('', why it was skipped)."""
+    try:
+        test()
+    except Skip as e:
+        return '', str(e)
+    except Fail as e:
+        return 'not ', str(e) or 'failed'
+    except Exception as e:  # noqa: BLE001  a broken test is a failed one
+        return 'not ', '%s: %s' % (type(e).__name__, e)
+    return '', ''
+
+
+def run_tests(tests, workers=6):
+    """tests: [(name, function)]; several at once, they mostly wait.  The exit code."""
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        for i, ((name, _), (bad, why)) in enumerate(zip(tests, pool.map(attempt, [t for _, t in tests])), 1):
+            for line in why.splitlines() if bad else ():
+                print('#', line[:1500])
+            print('%sok %d - %s%s' % (bad, i, name, ' # SKIP ' + why if why and not bad else ''), flush=True)
+            failed += bool(bad)
+    print('1..%d' % len(tests))
+    shutil.rmtree(work, ignore_errors=True)
+    return int(failed > 0)
