@@ -8,6 +8,9 @@
 
 #define GRACE_NS (500 * NS_PER_MS) /* for putting things away after the deadline */
 #define IDLE_NS (30 * NS_PER_S)
+/* Of the thread: ours to say, a program may have made its threads' as small as it likes.  Name lookup and TLS
+ * want the most. */
+enum { STACK = 1 << 20 };
 
 struct exporter {
     exporter_opts o;
@@ -121,6 +124,7 @@ static bool start_thread(exporter *x, err *e)
     sigset_t all, before;
     sigfillset(&all);
     pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK);
     pthread_attr_setdetachstate(&attr,
                                 PTHREAD_CREATE_DETACHED); /* `ended` tells, in bounded time */
     pthread_sigmask(SIG_SETMASK, &all, &before);

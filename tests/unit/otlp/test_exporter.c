@@ -120,6 +120,37 @@ static void test_threads(void **state)
     close(s.fd);
 }
 
+static _Atomic size_t stack_size;
+static void on_thread(void *who)
+{
+    (void)who;
+    pthread_attr_t a;
+    size_t n;
+    if (pthread_getattr_np(pthread_self(), &a) == 0 && pthread_attr_getstacksize(&a, &n) == 0)
+        stack_size = n;
+    pthread_attr_destroy(&a);
+}
+
+/* A program that wants thousands of threads gives them little stack; ours needs its own. */
+static void test_small_stacks(void **state)
+{
+    (void)state;
+    pthread_attr_t before, small;
+    otlp_config c = config_for(9);
+    err e = {0};
+    assert_int_equal(pthread_getattr_default_np(&before), 0);
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 48 << 10);
+    assert_int_equal(pthread_setattr_default_np(&small), 0);
+    exporter *x =
+        exporter_open(&(exporter_opts){.sender = {.config = &c}, .thread = on_thread}, &e);
+    assert_int_equal(pthread_setattr_default_np(&before), 0);
+    assert_ok(x, &e);
+    exporter_close(x, NS_PER_S, NULL);
+    assert_true(stack_size >= 512 << 10);
+    pthread_attr_destroy(&small), pthread_attr_destroy(&before);
+}
+
 static void test_nobody_there(void **state)
 {
     (void)state;
@@ -138,8 +169,8 @@ static void test_nobody_there(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bounded),
-                                       cmocka_unit_test(test_threads),
-                                       cmocka_unit_test(test_nobody_there)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bounded), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_small_stacks), cmocka_unit_test(test_nobody_there)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
