@@ -91,6 +91,20 @@ typedef struct batch {
     VEC(uint8_t) attr_bytes;
     capture_counts lost; /* counted since the batch before */
     uint64_t own_cpu_ns; /* CPU time of the agent's own threads since the batch before */
-    hash_index stack_index, thread_index, link_index; /* the sampler's own */
-    size_t max_bytes;
+    arena mem;           /* all of it lies here; its budget is the limit */
+    hash_index stack_index, thread_index, link_index, attrs_index; /* the sampler's own */
 } batch;
+
+/* An empty batch that may hold max_bytes.  NULL: no memory. */
+NODISCARD batch *batch_open(size_t max_bytes, uint32_t pid);
+void batch_close(batch *b);
+
+/* Position of what is there already, or of what is added now.  false: the batch is full. */
+NODISCARD bool batch_stack(batch *b, const uintptr_t *pcs, size_t n, uint8_t end, bool taken,
+                           uint32_t *at);
+NODISCARD bool batch_thread(batch *b, const agent_thread *t, uint32_t *at); /* by its index */
+NODISCARD bool batch_link(batch *b, const agent_link *l, uint32_t *at);
+NODISCARD bool batch_attrs(batch *b, const uint8_t *bytes, size_t n, uint32_t *at);
+
+/* No sample is added when this says so: a whole round still finds room. */
+static inline bool batch_full(const batch *b) { return b->mem.used > b->mem.budget / 4 * 3; }

@@ -32,7 +32,9 @@ typedef struct capture_opts {
      * sampler's thread; may be NULL. */
     void (*mapped)(void *who);
     /* The program is about to leave without the destructors: exec, _exit, _Exit, quick_exit.  From the
-     * calling thread, before; an exec may fail and the program go on.  May be NULL. */
+     * calling thread, before; an exec may fail and the program go on.  May be NULL.  That thread may be in
+     * a signal handler with any lock of the program held: ask the shipper's thread, wait for it with a
+     * deadline, and do nothing else. */
     void (*leaving)(void *who, bool exec);
     void *who;
 } capture_opts;
@@ -43,7 +45,6 @@ NODISCARD bool capture_open(const capture_opts *o, err *e);
 /* What was captured since the last call; the caller's own.  NULL: no memory (counted).  With `final` the
  * rings are drained and a last look is taken; nothing is captured afterwards. */
 batch *capture_take(bool final);
-void batch_close(batch *b);
 
 /* Puts the threads' timers away and ends the sampler; the handler stays (a late signal must find it). */
 void capture_close(void);
