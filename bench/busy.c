@@ -1,17 +1,20 @@
-/* busy.c - a program with many deep stacks, to be recorded by perf for bench/peers.
+/* busy.c - a program with many deep stacks, to be recorded by perf and the agent.
  *
  *   busy SECONDS                    of CPU time, in each of two threads
+ *   busy --pieces N                 the same piece of work N times in each, and what a piece took, for bench/agent
  *
  * 64 functions with two call sites each, of which the first is much the likelier, as in programs that
  * do something: stacks repeat, some often, many once.  Built with frame pointers, so that the kernel
  * can follow the stacks. */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-enum { MAX_DEPTH = 32, SPIN = 400 };
+enum { MAX_DEPTH = 32, SPIN = 400, PIECE = 8, PIECES_MAX = 4096 };
 
 typedef uint64_t work_fn(uint64_t x, unsigned depth);
 static work_fn *const work[];
@@ -50,33 +53,75 @@ EIGHT(7)
 static work_fn *const work[] = {NAMES(0), NAMES(1), NAMES(2), NAMES(3),
                                 NAMES(4), NAMES(5), NAMES(6), NAMES(7)};
 
-static double limit_s;
+static uint64_t thousand(uint64_t x)
+{
+    for (int i = 0; i < 1000; i++) x = work[x >> 62](x, 4 + (unsigned)(x >> 40) % MAX_DEPTH);
+    return x;
+}
 
-static double cpu_seconds(void)
+static double seconds(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void *run(void *seed)
+typedef struct worker {
+    uint64_t x;
+    double limit_s;  /* runs for so much CPU time, or */
+    unsigned n;      /* n pieces of the same work, */
+    double *piece_s; /* and says the CPU time of each */
+    double cpu_s;    /* of the thread, in the end */
+} worker;
+
+static void *run(void *who)
 {
-    uint64_t x = (uintptr_t)seed;
-    while (cpu_seconds() < limit_s)
-        for (int i = 0; i < 1000; i++) x = work[x >> 62](x, 4 + (unsigned)(x >> 40) % MAX_DEPTH);
-    return (void *)(uintptr_t)x;
+    worker *w = who;
+    uint64_t seed = w->x;
+    while (!w->n && seconds(CLOCK_THREAD_CPUTIME_ID) < w->limit_s) w->x = thousand(w->x);
+    for (unsigned i = 0; i < w->n; i++) {
+        double start = seconds(CLOCK_THREAD_CPUTIME_ID);
+        for (int k = 0; k < PIECE; k++) w->x = thousand(k ? w->x : seed);
+        w->piece_s[i] = seconds(CLOCK_THREAD_CPUTIME_ID) - start;
+    }
+    w->cpu_s = seconds(CLOCK_THREAD_CPUTIME_ID);
+    return NULL;
+}
+
+static int by_value(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* The lower quartile: what preemption and neighbours add is not the sampler's. */
+static void say(const worker *w, double *piece_s, unsigned n, double wall_s)
+{
+    qsort(piece_s, n, sizeof *piece_s, by_value);
+    printf("{\"pieces\": %u, \"piece_s\": %.9f, \"median_s\": %.9f, \"workers_s\": %.9f, "
+           "\"process_s\": %.9f, \"wall_s\": %.9f}\n",
+           n, piece_s[n / 4], piece_s[n / 2], w[0].cpu_s + w[1].cpu_s,
+           seconds(CLOCK_PROCESS_CPUTIME_ID), wall_s);
 }
 
 int main(int argc, char **argv)
 {
-    pthread_t other;
-    limit_s = argc == 2 ? strtod(argv[1], NULL) : 0;
-    if (limit_s <= 0) {
-        fprintf(stderr, "usage: busy SECONDS\n");
+    bool pieces = argc == 3 && strcmp(argv[1], "--pieces") == 0;
+    double limit_s = argc == 2 ? strtod(argv[1], NULL) : 0;
+    unsigned n = pieces ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
+    if (limit_s <= 0 && (n == 0 || n > PIECES_MAX)) {
+        fprintf(stderr, "usage: busy SECONDS\n       busy --pieces N\n");
         return 2;
     }
-    if (pthread_create(&other, NULL, run, (void *)(uintptr_t)7)) return 3;
-    void *a = run((void *)(uintptr_t)3), *b;
-    pthread_join(other, &b);
-    return a == b; /* keeps the work from being optimized away */
+    static double piece_s[2 * PIECES_MAX];
+    worker w[2] = {{.x = 3, .limit_s = limit_s, .n = n, .piece_s = piece_s},
+                   {.x = 7, .limit_s = limit_s, .n = n, .piece_s = piece_s + n}};
+    pthread_t other, one;
+    double start = seconds(CLOCK_MONOTONIC);
+    if (pthread_create(&one, NULL, run, &w[0]) || pthread_create(&other, NULL, run, &w[1]))
+        return 3;
+    pthread_join(one, NULL);
+    pthread_join(other, NULL);
+    if (n) say(w, piece_s, 2 * n, seconds(CLOCK_MONOTONIC) - start);
+    return w[0].x == w[1].x; /* keeps the work from being optimized away */
 }

@@ -4,7 +4,7 @@
  *     unwind_keep ...                                        the same program with them
  *
  * Every round runs every contestant once, for BATCH_MS of thread CPU time; a ratio is the median over
- * rounds of the ratio within a round.  Contestants that start with "signal" send themselves a signal and
+ * rounds of the ratio within a round, with its quartiles.  Contestants that start with "signal" send themselves a signal and
  * take the stack in its handler; "empty" does nothing there.  "cold" is our first stack after the cache
  * of rules was dropped.  Exit code 4: a goal was missed. */
 #include "unwind/registry.h"
@@ -156,7 +156,7 @@ static NOINLINE void measure(contestant *c, unsigned round)
 static void rounds_here(unsigned rounds)
 {
     for (unsigned r = 0; r < rounds; r++)
-        for (size_t i = 0; i < ARRAY_LEN(all); i++) measure(&all[i], r);
+        for (size_t i = 0; i < ARRAY_LEN(all); i++) measure(&all[(i + r) % ARRAY_LEN(all)], r);
 }
 
 static NOINLINE int deeper(unsigned depth, unsigned rounds)
@@ -172,12 +172,17 @@ static int by_value(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static double median(const double *v, unsigned n)
+/* Median and quartiles over rounds. */
+typedef struct spread {
+    double lo, mid, hi;
+} spread;
+
+static spread spread_of(const double *v, unsigned n)
 {
     double sorted[ROUNDS_MAX];
     memcpy(sorted, v, n * sizeof *v);
     qsort(sorted, n, sizeof *sorted, by_value);
-    return sorted[n / 2];
+    return (spread){sorted[n / 4], sorted[n / 2], sorted[n * 3 / 4]};
 }
 
 static const contestant *named(const char *name)
@@ -187,11 +192,11 @@ static const contestant *named(const char *name)
     return NULL;
 }
 
-static double ratio(const contestant *a, const contestant *b, unsigned rounds)
+static spread ratio(const contestant *a, const contestant *b, unsigned rounds)
 {
     double v[ROUNDS_MAX];
     for (unsigned i = 0; i < rounds; i++) v[i] = a->ns[i] / b->ns[i];
-    return median(v, rounds);
+    return spread_of(v, rounds);
 }
 
 static const goal goals[] = {
@@ -207,7 +212,7 @@ static bool report(unsigned depth, unsigned rounds, FILE *json)
     fprintf(json, "{\"variant\": \"%s\", \"depth\": %u, \"rounds\": %u, \"ns\": {", BENCH_VARIANT,
             depth, rounds);
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
-        double ns = median(all[i].ns, rounds);
+        double ns = spread_of(all[i].ns, rounds).mid;
         printf("  %-22s %9.1f ns a stack  %6.2f ns a frame  (%zu frames)\n", all[i].name, ns,
                ns / (double)(all[i].frames ? all[i].frames : 1), all[i].frames);
         fprintf(json, "%s\"%s\": %.1f", i ? ", " : "", all[i].name, ns);
@@ -219,12 +224,13 @@ static bool report(unsigned depth, unsigned rounds, FILE *json)
             printf("  %s / %s: not measured (not installed)\n", goals[i].name, goals[i].base);
             continue;
         }
-        double x = ratio(a, b, rounds);
-        bool ok = x <= goals[i].most;
+        spread x = ratio(a, b, rounds);
+        bool ok = x.mid <= goals[i].most;
         met = met && ok;
-        printf("  %s / %s = %.3f (goal: at most %.2f)%s\n", goals[i].name, goals[i].base, x,
-               goals[i].most, ok ? "" : "  MISSED");
-        fprintf(json, "%s\"%s / %s\": %.3f", n++ ? ", " : "", goals[i].name, goals[i].base, x);
+        printf("  %s / %s = %.3f (%.3f .. %.3f; goal: at most %.2f)%s\n", goals[i].name,
+               goals[i].base, x.mid, x.lo, x.hi, goals[i].most, ok ? "" : "  MISSED");
+        fprintf(json, "%s\"%s / %s\": [%.3f, %.3f, %.3f]", n++ ? ", " : "", goals[i].name,
+                goals[i].base, x.lo, x.mid, x.hi);
     }
     fprintf(json, "}}\n");
     return met;
