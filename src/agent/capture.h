@@ -54,6 +54,8 @@ NODISCARD bool capture_forked(err *e);
 
 /* The calling thread is one of ours: never sampled, its CPU time counted as the agent's. */
 void capture_own_thread(const char *name);
+/* Is the calling thread one of ours?  Callable from inside malloc, before capture_open too. */
+bool capture_is_own(void);
 
 /* What the sampler uses, for the report: "perf", "timer", "". */
 const char *capture_source(void);
