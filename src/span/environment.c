@@ -1,5 +1,4 @@
-/* OTEL_RESOURCE_ATTRIBUTES: key=value,key=value; what is special is percent-encoded. */
-#include "span/internal.h"
+#include "span/environment.h"
 
 #include "base/utf8.h"
 #include <string.h>

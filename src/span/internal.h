@@ -5,6 +5,7 @@
 #pragma once
 #include "base/compiler.h"
 #include "kiln/span.h"
+#include "span/environment.h"
 
 /* OTEP 4947: 0 trace-id, 16 span-id, 24 valid, 25 trace-flags, 26 attrs-data-size, 28 entries
  * {u8 key, u8 length, bytes}.  Host byte order, no padding. */
@@ -38,7 +39,7 @@ void span_unlock(void);
 NODISCARD bool span_keys_changed(void);
 
 /* ---- the payload (payload.c) ---- */
-enum { PAYLOAD_MAX = 64 * 1024, TEXT_MAX = 4096 };
+enum { PAYLOAD_MAX = 64 * 1024 };
 
 typedef struct payload {
     uint8_t *p; /* PAYLOAD_MAX bytes */
@@ -51,10 +52,3 @@ typedef struct payload {
 kiln_span_code payload_make(payload *to, const kiln_span_process *process, const char *instance_id);
 /* Behind n_fixed: how to read the threads. */
 void payload_put_threads(payload *to);
-
-/* ---- OTEL_RESOURCE_ATTRIBUTES (environment.c) ---- */
-/* Takes the next pair off *list and decodes it into key and value (TEXT_MAX + 1 bytes each).  false at
- * the end. */
-bool environment_next(const char **list, char *key, char *value);
-/* Is every pair of it well formed?  By the specification one bad pair spoils the whole variable. */
-bool environment_valid(const char *list);
