@@ -1,0 +1,126 @@
+#include "agent/files.h"
+
+#include "model/merge.h"
+#include "sys/file.h"
+#include "wire/otlp.h"
+#include "base/ban.h"
+#include <limits.h>
+#include <unistd.h>
+
+enum { MERGE_BYTES = 24 << 20 };
+
+bool files_name(const char *name, uint32_t pid, uint64_t n, buf *out)
+{
+    for (const char *p = name; *p; p++) {
+        if (*p != '%') {
+            buf_putc(out, *p);
+            continue;
+        }
+        switch (*++p) {
+        case 'p': buf_u64(out, pid); break;
+        case 'n': buf_u64(out, n); break;
+        case '%': buf_putc(out, '%'); break;
+        default: return false;
+        }
+    }
+    buf_putc(out, '\0');
+    return !out->failed && out->n <= PATH_MAX;
+}
+
+static bool has_number(const char *name)
+{
+    for (; *name; name++) {
+        if (*name != '%') continue;
+        if (!*++name) return false;
+        if (*name == 'n') return true;
+    }
+    return false;
+}
+
+void files_open(files *f, const char *name, uint32_t keep, uint32_t pid)
+{
+    *f = (files){.name = name, .keep = keep, .pid = pid, .n = 1, .grows = !has_number(name)};
+}
+
+/* app.otlp, app.2.otlp, app.3.otlp */
+static bool grown_name(const files *f, buf *out)
+{
+    if (!files_name(f->name, f->pid, f->n, out)) return false;
+    if (f->n == 1) return true;
+    str all = {out->p, out->n - 1};
+    const char *slash = memrchr(all.p, '/', all.n), *dot = memrchr(all.p, '.', all.n);
+    size_t at = dot && dot > (slash ? slash + 1 : all.p) ? (size_t)(dot - all.p) : all.n;
+    char tail[PATH_MAX];
+    snprintf(tail, sizeof tail, ".%llu%.*s", (unsigned long long)f->n, (int)(all.n - at),
+             all.p + at);
+    out->n = at;
+    buf_z(out, tail);
+    buf_putc(out, '\0');
+    return !out->failed && out->n <= PATH_MAX;
+}
+
+static bool bad_name(err *e, const char *name)
+{
+    return err_set(e, ERR_USAGE,
+                   "KILN_FILE=%s: after %% comes p (the process), n (the number) or %%", name);
+}
+
+/* What is in the file that grows, and the new model, as one. */
+static bool join(const char *path, const model *m, buf *out, err *e)
+{
+    arena a = {.budget = MERGE_BYTES, .seed = m->seed};
+    file_bytes old = {0};
+    model was, all;
+    const model *both[] = {&was, m};
+    merge_opts o = {.join = true};
+    bool ok = file_read(path, 2 * FILES_MAX_BYTES, &old, e) &&
+              otlp_decode(old.bytes.p, old.bytes.n, NULL, &a, &was, e) &&
+              model_merge(both, 2, &o, &a, &all, e) &&
+              otlp_encode(&all, &(otlp_encode_opts){0}, out, e);
+    file_release(&old);
+    arena_free(&a);
+    return ok;
+}
+
+static bool put_grown(files *f, const model *m, err *e)
+{
+    buf name = {0}, bytes = {0};
+    bool ok = grown_name(f, &name) || bad_name(e, f->name);
+    if (ok && f->began)
+        ok = join(name.p, m, &bytes, e);
+    else if (ok)
+        ok = otlp_encode(m, &(otlp_encode_opts){0}, &bytes, e);
+    ok = ok && file_write(name.p, buf_view(&bytes), e);
+    f->began |= ok;
+    if (ok && bytes.n > FILES_MAX_BYTES) f->n++, f->began = false;
+    buf_free(&name), buf_free(&bytes);
+    return ok;
+}
+
+static void drop_old(const files *f)
+{
+    buf name = {0};
+    if (f->keep && f->n > f->keep && files_name(f->name, f->pid, f->n - f->keep, &name))
+        (void)unlink(name.p);
+    buf_free(&name);
+}
+
+static bool put_numbered(files *f, const model *m, err *e)
+{
+    buf name = {0}, bytes = {0};
+    bool ok = (files_name(f->name, f->pid, f->n, &name) || bad_name(e, f->name)) &&
+              otlp_encode(m, &(otlp_encode_opts){0}, &bytes, e) &&
+              file_write(name.p, buf_view(&bytes), e);
+    buf_free(&name), buf_free(&bytes);
+    if (!ok) return false;
+    drop_old(f);
+    f->n++;
+    return true;
+}
+
+bool files_put(files *f, const model *m, err *e)
+{
+    bool ok = f->grows ? put_grown(f, m, e) : put_numbered(f, m, e);
+    *(ok ? &f->written : &f->failed) += 1;
+    return ok;
+}

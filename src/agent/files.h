@@ -1,0 +1,28 @@
+/* agent/files.h - KILN_FILE: profiles as files that appear whole.
+ *
+ *   app-%p-%n.otlp   a file a flush; KILN_FILE_KEEP of them stay
+ *   app.otlp         one file, made anew at each flush with all since the start.  At FILES_MAX_BYTES the
+ *                    next one is begun: app.2.otlp */
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/model.h"
+
+enum { FILES_MAX_BYTES = 2 << 20 }; /* of a file that grows: it is read and joined at each flush */
+
+typedef struct files {
+    const char *name; /* with %p and %n */
+    uint32_t keep;    /* 0: all */
+    uint32_t pid;
+    uint64_t n; /* the number of the next file; without %n: of the file that grows */
+    bool grows, began;
+    uint64_t written, failed; /* counters: flushes */
+} files;
+
+void files_open(files *f, const char *name, uint32_t keep, uint32_t pid);
+
+/* Writes the model.  ERR_SYS, ERR_LIMIT: counted, and what was there before is as it was. */
+NODISCARD bool files_put(files *f, const model *m, err *e);
+
+/* The name of file number n; false: too long, or a % that is followed by neither p, n nor %. */
+NODISCARD bool files_name(const char *name, uint32_t pid, uint64_t n, buf *out);

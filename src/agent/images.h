@@ -1,0 +1,41 @@
+/* agent/images.h - what was mapped where, now and a moment ago.
+ *
+ * A library may be gone (dlclose) before its samples are shipped: a mapping that vanished is kept until
+ * nobody can ask for it any more.  Build ids are read from memory, through the kernel: the file may be
+ * another one by now, and the memory may go away under the reader. */
+#pragma once
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "objfile/build_id.h"
+
+typedef struct image {
+    uint64_t start, end, offset; /* of one executable mapping */
+    uint64_t inode;
+    uint64_t born, gone; /* Unix ns when it was first seen, and first missed; gone 0: it is there */
+    str path;
+    char gnu[2 * BUILD_ID_BYTES_MAX + 1]; /* "": none */
+    char go[128];
+} image;
+
+typedef struct images {
+    arena a; /* of `v` and the paths; made anew when most of it is of the past */
+    VEC(image) v;
+    uint64_t published; /* address of the process context's mapping; 0: none */
+} images;
+
+/* Looks at /proc/self/maps; `now` in Unix ns.  false: it cannot be read, or memory ran out; what was
+ * known still is. */
+NODISCARD bool images_refresh(images *m, uint64_t now, err *e);
+
+/* The same from a text, for tests: no build ids. */
+NODISCARD bool images_take(images *m, str maps, uint64_t now);
+
+/* The mapping that had this address at this time; NULL: none. */
+const image *images_find(const images *m, uint64_t address, uint64_t time);
+
+/* Nobody will ask for times before `time` any more. */
+void images_forget(images *m, uint64_t time);
+
+void images_close(images *m);

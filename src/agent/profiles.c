@@ -1,0 +1,445 @@
+#include "agent/profiles.h"
+
+#include "base/utf8.h"
+#include "model/builder.h"
+#include "sys/entropy.h"
+#include "wire/carried.h"
+#include "base/ban.h"
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+    ATTRS_MAX = 64
+}; /* of a sample: the thread's, and what a context of 612 bytes can hold usefully */
+
+typedef struct making {
+    const profiles_in *in;
+    arena *a;
+    builder b;
+    uint32_t *stack_of, *mapping_of; /* position + 1; 0: not yet */
+    u32s frames;                     /* scratch */
+    uint32_t attrs[ATTRS_MAX];
+    uint32_t n_attrs;
+    uint32_t observed; /* logs: attribute with the time of the flush */
+} making;
+
+/* ---- stacks ---- */
+
+static uint32_t mapping_of(making *m, const image *x)
+{
+    uint32_t *known = &m->mapping_of[x - m->in->images->v.v];
+    if (*known) return *known - 1;
+    uint32_t attrs[2], n = 0;
+    if (x->gnu[0])
+        attrs[n++] = builder_attribute_str(&m->b, STR(ATTR_BUILD_ID_GNU), str_of(x->gnu));
+    if (x->go[0]) attrs[n++] = builder_attribute_str(&m->b, STR(ATTR_BUILD_ID_GO), str_of(x->go));
+    str path = utf8_ok(x->path.p, x->path.n) ? x->path : STR("");
+    mapping v = {.memory_start = x->start,
+                 .memory_limit = x->end,
+                 .file_offset = x->offset,
+                 .filename = builder_string(&m->b, path)};
+    uint32_t at = builder_mapping(&m->b, &v, attrs, n);
+    *known = at + 1;
+    return at;
+}
+
+static uint32_t stack_of_pcs(making *m, const uintptr_t *pcs, size_t n, uint64_t time)
+{
+    m->frames.n = 0;
+    for (size_t i = 0; i < n; i++) {
+        const image *x = images_find(m->in->images, pcs[i], time);
+        uint32_t *to = vec_push(m->a, &m->frames);
+        if (!to) return m->b.failed = true, 0;
+        *to = builder_location(&m->b, x ? mapping_of(m, x) : 0, pcs[i], NULL, 0, NULL, 0);
+    }
+    return builder_stack(&m->b, m->frames.v, m->frames.n);
+}
+
+static uint32_t stack_of(making *m, const agent_sample *s)
+{
+    const batch *b = m->in->batch;
+    uint32_t *known = &m->stack_of[s->stack];
+    const agent_stack *t = &b->stacks.v[s->stack];
+    if (!*known) *known = stack_of_pcs(m, b->pcs.v + t->first, t->n, s->time) + 1;
+    return *known - 1;
+}
+
+/* ---- attributes of a sample ---- */
+
+const char *profiles_state_name(char state)
+{
+    switch (state) {
+    case 'R': return "RUNNING";
+    case 'S': return "SLEEPING";
+    case 'D': return "DISK_SLEEP";
+    case 'T': return "STOPPED";
+    case 't': return "TRACED";
+    case 'I': return "IDLE";
+    default: return "UNKNOWN";
+    }
+}
+
+static const char *status_of(char state)
+{
+    switch (state) {
+    case 'R': return "runnable";
+    case 'S': return "sleeping";
+    case 'D': return "uninterruptible wait";
+    case 'T':
+    case 't': return "stopped";
+    case 'I': return "idle";
+    default: return "unknown";
+    }
+}
+
+void profiles_thread_text(const agent_sample *s, const agent_thread *t, uint64_t boot,
+                          uint64_t ticks, char *out, size_t cap)
+{
+    char cpu[32] = "0", elapsed[32] = "0";
+    uint64_t us = s->cpu_ns / 1000;
+    if (s->cpu_ns)
+        snprintf(cpu, sizeof cpu, "%" PRIu64 ".%02" PRIu64 "ms", us / 1000, us % 1000 / 10);
+    uint64_t start = boot && ticks ? boot + t->start_ticks * (UINT64_C(1000000000) / ticks) : 0;
+    if (start && s->time > start) {
+        uint64_t cs = (s->time - start) / 10000000;
+        snprintf(elapsed, sizeof elapsed, "%" PRIu64 ".%02" PRIu64 "s", cs / 100, cs % 100);
+    }
+    int n =
+        snprintf(out, cap, "#%u prio=0 os_prio=%d cpu=%s elapsed=%s tid=0x%" PRIx64 " nid=0x%x %s",
+                 t->index, t->os_prio, cpu, elapsed, t->pthread, t->tid, status_of(s->state));
+    if (s->wchan[0] && n > 0 && (size_t)n < cap)
+        snprintf(out + n, cap - (size_t)n, " (%s)", s->wchan);
+}
+
+static void add(making *m, uint32_t attr)
+{
+    if (attr && m->n_attrs < ATTRS_MAX) m->attrs[m->n_attrs++] = attr;
+}
+
+static bool has_key(const making *m, str key)
+{
+    const dict *d = &m->b.m.dict;
+    for (uint32_t i = 0; i < m->n_attrs; i++)
+        if (str_eq(dict_str(d, d->attributes.v[m->attrs[i]].key), key)) return true;
+    return false;
+}
+
+/* An inner scope's entry stands behind the outer one's and hides it. */
+static void add_context(making *m, uint32_t at)
+{
+    const batch *b = m->in->batch;
+    const agent_attrs *t = &b->attrs.v[at];
+    const uint8_t *p = b->attr_bytes.v + t->first, *begin[256];
+    size_t n = 0;
+    for (size_t i = 0; i + 2 <= t->n && i + 2 + p[i + 1] <= t->n && n < 256; i += 2u + p[i + 1])
+        begin[n++] = p + i;
+    while (n--) {
+        str key = begin[n][0] < m->in->n_keys ? m->in->keys[begin[n][0]] : STR("");
+        str value = {(const char *)begin[n] + 2, begin[n][1]};
+        if (key.n && utf8_ok(value.p, value.n) && !has_key(m, key))
+            add(m, builder_attribute_str(&m->b, key, value));
+    }
+}
+
+static void add_logs(making *m, const agent_sample *s, const agent_thread *t)
+{
+    char text[256];
+    snprintf(text, sizeof text, "linux.Thread.State: %s", profiles_state_name(s->state));
+    add(m, builder_attribute_str(&m->b, STR(KILN_ATTR_THREAD_STATE), str_of(text)));
+    if (m->in->style != PROFILES_TEXT) return;
+    profiles_thread_text(s, t, m->in->boot, m->in->ticks, text, sizeof text);
+    add(m, builder_attribute_str(&m->b, STR(KILN_ATTR_SPLUNK_THREAD), str_of(text)));
+    add(m, m->observed);
+}
+
+static void set_attrs(making *m, const agent_sample *s)
+{
+    const batch *b = m->in->batch;
+    const agent_thread *t = &b->threads.v[s->thread];
+    m->n_attrs = 0;
+    add(m, builder_attribute_int(&m->b, STR(ATTR_THREAD_ID), t->tid));
+    if (t->name[0]) add(m, builder_attribute_str(&m->b, STR(ATTR_THREAD_NAME), str_of(t->name)));
+    if (s->kind == SAMPLE_WALL && m->in->style != PROFILES_OTLP) {
+        add_logs(m, s, t);
+    } else {
+        str state = str_of(profiles_state_name(s->state));
+        add(m, builder_attribute_str(&m->b, STR(KILN_ATTR_THREAD_STATE), state));
+        if (s->wchan[0])
+            add(m, builder_attribute_str(&m->b, STR(KILN_ATTR_THREAD_WCHAN), str_of(s->wchan)));
+    }
+    if (b->stacks.v[s->stack].end == UNWIND_CAPPED)
+        add(m, builder_attribute_bool(&m->b, STR(KILN_ATTR_STACK_TRUNCATED), true));
+    if (s->attrs) add_context(m, s->attrs);
+}
+
+static uint32_t link_of(making *m, const agent_sample *s)
+{
+    const agent_link *l = &m->in->batch->links.v[s->link];
+    return s->link ? builder_link(&m->b, l->trace_id, l->span_id) : 0;
+}
+
+/* ---- profiles ---- */
+
+static value_type type_of(making *m, const char *type, const char *unit)
+{
+    return (value_type){builder_string(&m->b, str_of(type)), builder_string(&m->b, str_of(unit))};
+}
+
+static profile *begin_profile(making *m, value_type type, value_type period_type, uint64_t period)
+{
+    profile *p = builder_profile(&m->b);
+    uint64_t id[2] = {entropy_u64(), entropy_u64()};
+    p->sample_type = type;
+    p->has_sample_type = true;
+    p->period_type = period_type;
+    p->period = (int64_t)period;
+    memcpy(p->profile_id, id, sizeof p->profile_id);
+    return p;
+}
+
+/* From the beginning of the batch to its end, and so that every sample lies inside. */
+static void set_window(const making *m, profile *p, sample_kind kind)
+{
+    const batch *b = m->in->batch;
+    uint64_t start = b->start, end = b->end;
+    for (size_t i = 0; i < b->samples.n; i++) {
+        const agent_sample *s = &b->samples.v[i];
+        if (s->kind != kind) continue;
+        if (s->time < start) start = s->time;
+        if (s->time >= end) end = s->time + 1;
+    }
+    p->time_unix_nano = start;
+    p->duration_nano = end > start ? end - start : 1;
+}
+
+/* ---- samples joined ---- */
+
+typedef struct group {
+    uint32_t first; /* of its samples, in the batch */
+    uint32_t n, at; /* how many; where the next value goes */
+} group;
+
+typedef struct groups {
+    VEC(group) v;
+    hash_index index;
+    uint32_t *of; /* by sample */
+} groups;
+
+static bool joins(const agent_sample *a, const agent_sample *b)
+{
+    return a->stack == b->stack && a->thread == b->thread && a->link == b->link &&
+           a->attrs == b->attrs && a->state == b->state && !strcmp(a->wchan, b->wchan);
+}
+
+static uint64_t hash_sample(const agent_sample *s, uint64_t seed)
+{
+    uint64_t h = hash_mix(seed, (uint64_t)s->stack << 32 | s->thread);
+    h = hash_mix(h, (uint64_t)s->link << 32 | s->attrs);
+    return hash_mix(h, hash_bytes(s->wchan, strlen(s->wchan), (uint8_t)s->state));
+}
+
+static bool add_to_group(making *m, groups *g, uint32_t i)
+{
+    const agent_sample *v = m->in->batch->samples.v;
+    if (!hash_index_room(&g->index, m->a)) return false;
+    uint64_t h = hash_sample(&v[i], g->index.seed);
+    uint32_t k = hash_first(&g->index, h);
+    for (uint32_t at; hash_next(&g->index, &k, h, &at); k++) {
+        if (!joins(&v[g->v.v[at].first], &v[i])) continue;
+        g->v.v[at].n++;
+        g->of[i] = at;
+        return true;
+    }
+    group *x = vec_push(m->a, &g->v);
+    if (!x) return false;
+    *x = (group){.first = i, .n = 1};
+    g->of[i] = (uint32_t)(g->v.n - 1);
+    hash_put(&g->index, k, h, g->of[i]);
+    return true;
+}
+
+static bool group_samples(making *m, sample_kind kind, groups *g)
+{
+    const batch *b = m->in->batch;
+    g->of = arena_array(m->a, b->samples.n, sizeof *g->of);
+    if (!g->of) return false;
+    for (uint32_t i = 0; i < b->samples.n; i++)
+        if (b->samples.v[i].kind == kind && !add_to_group(m, g, i)) return false;
+    return true;
+}
+
+/* Values and times of all groups, group after group, each in the order of the batch. */
+static bool put_groups(making *m, sample_kind kind, groups *g)
+{
+    const batch *b = m->in->batch;
+    uint32_t n = 0;
+    for (size_t i = 0; i < g->v.n; i++) g->v.v[i].at = n, n += g->v.v[i].n;
+    int64_t *values = arena_array(m->a, n, sizeof *values);
+    uint64_t *times = arena_array(m->a, n, sizeof *times);
+    if (!values || !times) return false;
+    for (uint32_t i = 0; i < b->samples.n; i++) {
+        const agent_sample *s = &b->samples.v[i];
+        if (s->kind != kind) continue;
+        uint32_t at = g->v.v[g->of[i]].at++;
+        values[at] = s->value, times[at] = s->time;
+    }
+    for (size_t i = 0; i < g->v.n; i++) {
+        const group *x = &g->v.v[i];
+        const agent_sample *s = &b->samples.v[x->first];
+        set_attrs(m, s);
+        builder_sample(&m->b, &(sample){.stack = stack_of(m, s),
+                                        .link = link_of(m, s),
+                                        .attrs = m->attrs,
+                                        .n_attrs = m->n_attrs,
+                                        .values = values + x->at - x->n,
+                                        .n_values = x->n,
+                                        .times = times + x->at - x->n,
+                                        .n_times = x->n});
+    }
+    return true;
+}
+
+static bool put_joined(making *m, sample_kind kind)
+{
+    bool cpu = kind == SAMPLE_CPU;
+    uint64_t period = !cpu ? m->in->wall_ns : m->in->cpu_hz ? 1000000000 / m->in->cpu_hz : 0;
+    groups g = {0};
+    if (!group_samples(m, kind, &g)) return false;
+    if (!g.v.n) return true;
+    value_type t = type_of(m, cpu ? "cpu" : "wall", "nanoseconds");
+    set_window(m, begin_profile(m, t, t, period), kind);
+    uint64_t lost = cpu ? m->in->batch->lost.ring_full : 0;
+    uint32_t attr =
+        lost ? builder_attribute_int(&m->b, STR(KILN_ATTR_SAMPLES_LOST), (int64_t)lost) : 0;
+    builder_profile_attrs(&m->b, &attr, lost != 0);
+    return put_groups(m, kind, &g);
+}
+
+/* ---- heap ---- */
+
+static void put_heap(making *m, const char *type, const char *unit, size_t field)
+{
+    const heap_rows *h = m->in->heap;
+    profile *p = NULL;
+    uint64_t end = m->in->batch->end;
+    for (size_t i = 0; i < h->v.n; i++) {
+        const heap_row *r = &h->v.v[i];
+        int64_t v;
+        memcpy(&v, (const char *)r + field, sizeof v);
+        if (v <= 0) continue;
+        if (!p) {
+            p = begin_profile(m, type_of(m, type, unit), type_of(m, "space", "bytes"), h->interval);
+            set_window(m, p, SAMPLE_KINDS);
+        }
+        uint32_t cut = r->end == UNWIND_CAPPED
+                           ? builder_attribute_bool(&m->b, STR(KILN_ATTR_STACK_TRUNCATED), true)
+                           : 0;
+        builder_sample(&m->b, &(sample){.stack = stack_of_pcs(m, r->pcs, r->n, end),
+                                        .attrs = &cut,
+                                        .n_attrs = cut != 0,
+                                        .values = &v,
+                                        .n_values = 1});
+    }
+}
+
+static void put_heaps(making *m)
+{
+    if (!m->in->heap || m->in->first) return;
+    put_heap(m, "alloc_objects", "count", offsetof(heap_row, alloc_objects));
+    put_heap(m, "alloc_space", "bytes", offsetof(heap_row, alloc_space));
+    put_heap(m, "inuse_objects", "count", offsetof(heap_row, inuse_objects));
+    put_heap(m, "inuse_space", "bytes", offsetof(heap_row, inuse_space));
+}
+
+/* ---- log records ---- */
+
+static void begin_logs(making *m)
+{
+    bool text = m->in->style == PROFILES_TEXT;
+    profile *p = begin_profile(m, type_of(m, "samples", "count"), type_of(m, "wall", "nanoseconds"),
+                               m->in->wall_ns);
+    memset(p->profile_id, 0, sizeof p->profile_id); /* a record has no place for it */
+    str name = STR("otel.profiling");
+    any field = {.kind = ANY_STRING, .n = (uint32_t)name.n, .s = name.p};
+    keyvalue kv[] = {{.key = STR("name"), .value = field},
+                     {.key = STR("event_name"), .value = field}};
+    any record = {.kind = ANY_KVLIST, .n = 2, .kvlist = kv};
+    uint32_t attrs[5], n = 0;
+    if (text) {
+        attrs[n++] = builder_attribute_str(&m->b, STR(KILN_ATTR_SPLUNK_BODY), STR("text"));
+        attrs[n++] = builder_attribute_str(&m->b, STR("profiling.data.format"), STR("text"));
+        attrs[n++] = builder_attribute_str(&m->b, STR("source.event.name"), STR("linux.callstack"));
+    }
+    attrs[n++] = builder_attribute_str(&m->b, STR("profiling.data.type"), STR("cpu"));
+    attrs[n++] = builder_attribute(&m->b, STR(KILN_ATTR_SPLUNK_RECORD), &record, STR(""));
+    builder_profile_attrs(&m->b, attrs, n);
+}
+
+static void put_logs(making *m)
+{
+    const batch *b = m->in->batch;
+    int64_t one = 1;
+    uint64_t min = UINT64_MAX, max = 0;
+    size_t seen = 0, put = 0;
+    for (size_t i = 0; i < b->samples.n && put < m->in->limit; i++) {
+        const agent_sample *s = &b->samples.v[i];
+        if (s->kind != SAMPLE_WALL || seen++ < m->in->first) continue;
+        if (!put++) begin_logs(m);
+        set_attrs(m, s);
+        builder_sample(&m->b, &(sample){.stack = stack_of(m, s),
+                                        .link = link_of(m, s),
+                                        .attrs = m->attrs,
+                                        .n_attrs = m->n_attrs,
+                                        .values = &one,
+                                        .n_values = 1,
+                                        .times = &s->time,
+                                        .n_times = 1});
+        if (s->time < min) min = s->time;
+        if (s->time > max) max = s->time;
+    }
+    if (!put || m->b.failed) return;
+    profile *p = &m->b.m.profiles.v[m->b.m.profiles.n - 1];
+    p->time_unix_nano = min;
+    p->duration_nano = max - min + m->in->wall_ns;
+}
+
+/* ---- all ---- */
+
+static bool put_all(making *m)
+{
+    bool logs = m->in->style != PROFILES_OTLP;
+    if (logs)
+        put_logs(m);
+    else if (!put_joined(m, SAMPLE_WALL))
+        return false;
+    if (!m->in->first && !put_joined(m, SAMPLE_CPU)) return false;
+    put_heaps(m);
+    return !m->b.failed;
+}
+
+static bool begin(making *m)
+{
+    const profiles_in *in = m->in;
+    bool logs = in->style != PROFILES_OTLP;
+    m->stack_of = arena_new(m->a, uint32_t, in->batch->stacks.n);
+    m->mapping_of = arena_new(m->a, uint32_t, in->images->v.n);
+    if (!m->stack_of || !m->mapping_of || !builder_init(&m->b, m->a)) return false;
+    builder_resource(&m->b, &(resource){.attrs = in->resource, .present = true});
+    scope s = {.name = logs ? STR("otel.profiling") : STR("kiln.agent"),
+               .version = logs ? STR("0.1.0") : STR(KILN_VERSION),
+               .present = true};
+    builder_scope(&m->b, &s);
+    if (in->style == PROFILES_TEXT)
+        m->observed =
+            builder_attribute_int(&m->b, STR(KILN_ATTR_SPLUNK_OBSERVED), (int64_t)in->now);
+    return !m->b.failed;
+}
+
+bool profiles_make(const profiles_in *in, arena *a, model *out, err *e)
+{
+    making m = {.in = in, .a = a};
+    if (!begin(&m) || !put_all(&m)) {
+        return err_set(e, ERR_LIMIT, "no memory for the profiles of a batch");
+    }
+    return builder_finish(&m.b, out, e);
+}

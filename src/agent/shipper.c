@@ -1,0 +1,236 @@
+#include "agent/shipper.h"
+
+#include "agent/profiles.h"
+#include "ctx/process_context.h"
+#include "format/splunk.h"
+#include "otlp/split.h"
+#include "sys/process.h"
+#include "wire/otlp.h"
+#include "base/ban.h"
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t now_of(clockid_t clock)
+{
+    struct timespec t = {0};
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void say_err(shipper *s, const char *what, const err *e)
+{
+    char text[512], why[384];
+    snprintf(text, sizeof text, "%s: %s", what, err_text(e, why, sizeof why));
+    s->say(s->who, text);
+}
+
+/* ---- opening ---- */
+
+/* Where log records go: SPLUNK_PROFILER_LOGS_ENDPOINT, then what OpenTelemetry says, then the
+ * conventions' default (S-24 to S-26); always gRPC (S-23). */
+typedef struct logs_environment {
+    const otlp_environment *env;
+    const char *endpoint;
+} logs_environment;
+
+static const char *get_logs(void *who, const char *name)
+{
+    const logs_environment *l = who;
+    const char *v = l->env->get(l->env->who, name);
+    bool endpoint = !strcmp(name, "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT");
+    if (!strcmp(name, "OTEL_EXPORTER_OTLP_LOGS_PROTOCOL")) return "grpc";
+    if (endpoint && l->endpoint) return l->endpoint;
+    if (!strcmp(name, "OTEL_EXPORTER_OTLP_ENDPOINT") && !(v && *v)) return "https://localhost:4317";
+    return v;
+}
+
+static void warn_logs(void *who, const char *sentence)
+{
+    const logs_environment *l = who;
+    if (l->env->warn) l->env->warn(l->env->who, sentence);
+}
+
+static bool read_logs(shipper *s, const otlp_environment *env, err *e)
+{
+    logs_environment l = {env, s->c->logs_endpoint};
+    otlp_environment through = {get_logs, warn_logs, &l};
+    if (!otlp_config_read(OTLP_LOGS, &through, &s->settings, &s->net, e)) return false;
+    if (l.endpoint) s->net.set_endpoint = "SPLUNK_PROFILER_LOGS_ENDPOINT=";
+    return true;
+}
+
+bool shipper_open(shipper *s, const agent_config *c, const otlp_environment *env, err *e)
+{
+    s->c = c;
+    if (!resource_facts_read(&s->settings, &s->facts))
+        return err_set(e, ERR_LIMIT, "no memory for the resource");
+    if (c->to == EXPORT_FILE)
+        return files_open(&s->files, c->file, c->file_keep, s->facts.pid), true;
+    if (c->to == EXPORT_SPLUNK) return read_logs(s, env, e);
+    return otlp_config_read(OTLP_PROFILES, env, &s->settings, &s->net, e);
+}
+
+/* ---- handing on ---- */
+
+static bool open_exporter(shipper *s, err *e)
+{
+    if (s->exporter) return true;
+    exporter_opts o = {
+        .sender = {.config = &s->net,
+                   .max_request = s->c->to == EXPORT_SPLUNK ? SHIPPER_REQUEST_BYTES : 0,
+                   .agent = "kiln-agent/" KILN_VERSION,
+                   .say = s->say,
+                   .who = s->who},
+        .spool_dir = s->c->spool,
+        .max_queue = SHIPPER_QUEUE_BYTES,
+        .thread = s->own_thread,
+    };
+    s->exporter = exporter_open(&o, e);
+    return s->exporter != NULL;
+}
+
+static bool send_bytes(shipper *s, buf *bytes, err *e)
+{
+    size_t items = otlp_count_items(buf_view(bytes));
+    bool ok = open_exporter(s, e);
+    if (ok && !exporter_submit(s->exporter, bytes, items, 1))
+        ok = true; /* counted; the exporter says so once */
+    buf_free(bytes);
+    return ok;
+}
+
+static bool hand_on(shipper *s, const model *m, err *e)
+{
+    buf bytes = {0};
+    if (s->c->to == EXPORT_FILE) return files_put(&s->files, m, e);
+    bool ok = s->c->to == EXPORT_SPLUNK
+                  ? format_splunk_logs.write(&format_splunk_logs, m, &(write_opts){0}, &bytes, e)
+                  : otlp_encode(m, &(otlp_encode_opts){0}, &bytes, e);
+    if (!ok) return buf_free(&bytes), false;
+    return send_bytes(s, &bytes, e);
+}
+
+/* ---- one flush ---- */
+
+static bool read_own(const memory *m, uint64_t at, void *p, size_t n)
+{
+    return process_read(m->pid, at, p, n);
+}
+
+/* What the program says about itself, if it does: names of context attributes, its resource. */
+static bool read_published(shipper *s, arena *a, process_context *out)
+{
+    memory m = {.read = read_own, .pid = (int)s->facts.pid};
+    str maps;
+    bool found = false;
+    return s->images.published && process_maps(m.pid, a, &maps, NULL) &&
+           process_context_read(&m, maps, a, out, &found, NULL) && found;
+}
+
+static bool name_locations(shipper *s, model *m, arena *a, err *e)
+{
+    symbolize_opts o = {.demangle = s->c->to == EXPORT_SPLUNK ? DEMANGLE_FULL : DEMANGLE_SHORT};
+    symbolize_report r;
+    if (!s->c->symbolize) return true;
+    if (!symbolize(m, &o, a, &r, e)) return false;
+    s->n_locations += r.n_locations;
+    s->n_found += r.n_found;
+    return true;
+}
+
+static bool ship_model(shipper *s, const profiles_in *in, bool *empty, err *e)
+{
+    arena a = {.budget = SHIPPER_FLUSH_BYTES};
+    model m;
+    bool ok = profiles_make(in, &a, &m, e);
+    *empty = ok && !m.profiles.n;
+    if (ok && !*empty) ok = name_locations(s, &m, &a, e) && hand_on(s, &m, e);
+    if (a.peak > s->peak) s->peak = a.peak;
+    arena_free(&a);
+    return ok;
+}
+
+static size_t wall_samples(const batch *b)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < b->samples.n; i++) n += b->samples.v[i].kind == SAMPLE_WALL;
+    return n;
+}
+
+/* Log records go in requests of a bounded number; everything else in one. */
+static bool ship_all(shipper *s, profiles_in *in, err *e)
+{
+    bool logs = s->c->to == EXPORT_SPLUNK, empty = false, ok = true;
+    size_t n = logs ? wall_samples(in->batch) : 0;
+    in->limit = logs ? SHIPPER_RECORDS : SIZE_MAX;
+    do {
+        ok = ship_model(s, in, &empty, e);
+        in->first += SHIPPER_RECORDS;
+    } while (ok && in->first < n);
+    return ok;
+}
+
+static bool ship_batch(shipper *s, const batch *b, arena *a, err *e)
+{
+    process_context published = {0};
+    bool has = read_published(s, a, &published);
+    heap_rows heap;
+    profiles_in in = {.batch = b,
+                      .images = &s->images,
+                      .keys = published.keys,
+                      .n_keys = published.n_keys,
+                      .cpu_hz = s->c->cpu_hz,
+                      .wall_ns = s->c->wall_ns,
+                      .now = now_of(CLOCK_REALTIME),
+                      .ticks = (uint64_t)sysconf(_SC_CLK_TCK)};
+    in.boot = in.now - now_of(CLOCK_BOOTTIME);
+    if (s->c->to == EXPORT_SPLUNK) in.style = s->c->splunk_pprof ? PROFILES_PPROF : PROFILES_TEXT;
+    if (!resource_make(s->c, &s->facts, has ? &published.resource : NULL, a, &in.resource))
+        return err_set(e, ERR_LIMIT, "no memory for the resource");
+    if (s->heap && heap_take(&s->heap_past, s->heap, a, &heap)) in.heap = &heap;
+    return ship_all(s, &in, e);
+}
+
+void shipper_look(shipper *s)
+{
+    if (!images_refresh(&s->images, now_of(CLOCK_REALTIME), NULL)) s->n_failed++;
+}
+
+void shipper_flush(shipper *s, bool final)
+{
+    arena a = {.budget = SHIPPER_FLUSH_BYTES};
+    err e = {0};
+    shipper_look(s);
+    batch *b = capture_take(final);
+    if (!b) {
+        s->n_failed++;
+        return;
+    }
+    bool ok = ship_batch(s, b, &a, &e);
+    s->n_flushes++;
+    s->n_failed += !ok;
+    if (!ok) say_err(s, "profiles are lost", &e);
+    images_forget(&s->images, b->start);
+    batch_close(b);
+    arena_free(&a);
+}
+
+/* ---- the end ---- */
+
+void shipper_wait(shipper *s, uint64_t timeout_ns)
+{
+    if (s->exporter) (void)exporter_flush(s->exporter, timeout_ns);
+}
+
+otlp_counts shipper_counts(const shipper *s)
+{
+    return s->exporter ? exporter_counts(s->exporter) : s->counts;
+}
+
+void shipper_close(shipper *s, uint64_t timeout_ns)
+{
+    exporter_close(s->exporter, timeout_ns, &s->counts);
+    s->exporter = NULL;
+    images_close(&s->images);
+    heap_forget(&s->heap_past);
+}
