@@ -126,13 +126,16 @@ static int on_begin(nghttp2_session *ng, const nghttp2_frame *f, void *who)
 
 static bool keep_pseudo(http_message *m, str name, str value)
 {
+    if (str_eq(name, STR(":status"))) { /* nothing to keep: a peer may send any number of 1xx */
+        if (value.n == 3)               /* nghttp2 made sure of the digits */
+            m->status = (unsigned)(value.p[0] - '0') * 100 + (unsigned)(value.p[1] - '0') * 10 +
+                        (unsigned)(value.p[2] - '0');
+        return true;
+    }
     str kept = http_message_keep(m, value);
     if (str_eq(name, STR(":method"))) m->method = kept;
     if (str_eq(name, STR(":path"))) m->path = kept;
     if (str_eq(name, STR(":authority"))) m->authority = kept;
-    if (str_eq(name, STR(":status")) && value.n == 3) /* nghttp2 made sure of the digits */
-        m->status = (unsigned)(value.p[0] - '0') * 100 + (unsigned)(value.p[1] - '0') * 10 +
-                    (unsigned)(value.p[2] - '0');
     return kept.p != NULL;
 }
 
