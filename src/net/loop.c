@@ -2,6 +2,7 @@
 
 #include "base/ban.h"
 #include <errno.h>
+#include <stdatomic.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -15,6 +16,9 @@ struct loop {
     loop_timer *first, *last; /* armed timers by time */
     struct epoll_event events[EVENTS];
     int n_events, at; /* being delivered: events[at .. n_events) */
+    /* Descriptors of watches, + 1; 0: free.  A fork may come at any time: an entry is set when the watch is, and
+     * goes before its owner closes the descriptor, whose number may be the program's the next moment. */
+    _Atomic int kept[LOOP_KEPT];
 };
 
 loop *loop_open(const world *w, void (*knock)(void *who), void *who, err *e)
@@ -39,14 +43,33 @@ void loop_close(loop *l)
     free(l);
 }
 
+void loop_forked(loop *l)
+{
+    close(l->knocks);
+    close(l->epoll);
+    for (size_t i = 0; i < LOOP_KEPT; i++) {
+        int fd = atomic_exchange_explicit(&l->kept[i], 0, memory_order_relaxed) - 1;
+        if (fd >= 0) close(fd);
+    }
+}
+
 const world *loop_world(const loop *l) { return l->world; }
 
 /* ---- descriptors ---- */
 
+static void keep(loop *l, int old, int new)
+{
+    for (size_t i = 0; i < LOOP_KEPT; i++)
+        if (atomic_load_explicit(&l->kept[i], memory_order_relaxed) == old) {
+            atomic_store_explicit(&l->kept[i], new, memory_order_relaxed);
+            return;
+        }
+}
+
 bool loop_add(loop *l, loop_watch *w, uint32_t events, err *e)
 {
     struct epoll_event ev = {.events = events, .data.ptr = w};
-    if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, w->fd, &ev) == 0) return true;
+    if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, w->fd, &ev) == 0) return keep(l, 0, w->fd + 1), true;
     return err_sys(e, errno, "cannot watch a socket");
 }
 
@@ -58,6 +81,7 @@ void loop_change(loop *l, loop_watch *w, uint32_t events)
 
 void loop_forget(loop *l, loop_watch *w)
 {
+    keep(l, w->fd + 1, 0);
     (void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, w->fd, NULL);
     for (int i = l->at; i < l->n_events; i++)
         if (l->events[i].data.ptr == w) l->events[i].events = 0;

@@ -42,5 +42,10 @@ void loop_disarm(loop *l, loop_timer *t);
 /* Waits for the next event or timer, at most max_wait ns, and delivers what there is. */
 void loop_once(loop *l, uint64_t max_wait);
 
+/* In the child of a fork, where nobody runs the loop: closes its descriptors and those of its watches (the first
+ * LOOP_KEPT), which the child inherited; one that was being opened may stay.  Memory stays as it is. */
+enum { LOOP_KEPT = 8 };
+void loop_forked(loop *l);
+
 /* From any thread: loop_once returns soon and `knock` is called. */
 void loop_wake(loop *l);

@@ -15,8 +15,9 @@ enum { STACK = 1 << 20 };
 struct exporter {
     exporter_opts o;
     const world *world;
-    loop *loop;     /* the thread's; loop_wake is anybody's */
-    sender *sender; /* the thread's */
+    loop *loop;           /* the thread's; loop_wake is anybody's */
+    sender *sender;       /* the thread's */
+    spool *_Atomic spool; /* the sender's, while it has it: for exporter_forked */
     otlp_counters counters;
     pthread_mutex_t lock;
     pthread_cond_t changed; /* on CLOCK_MONOTONIC */
@@ -102,6 +103,7 @@ static void *run(void *who)
     exporter *x = who;
     if (x->o.thread) x->o.thread(x->o.sender.who);
     for (uint64_t wait; take_in(x), look_round(x, &wait);) loop_once(x->loop, wait);
+    atomic_store(&x->spool, NULL);
     sender_close(x->sender);
     lock(x);
     x->ended = x->idle = true;
@@ -145,7 +147,9 @@ static bool start(exporter *x, err *e)
     x->loop = loop_open(x->world, on_knock, x, e);
     if (!x->loop) return spool_close(s.spool), false;
     x->sender = sender_open(x->loop, &s, e);
-    return x->sender && start_thread(x, e);
+    if (!x->sender) return false;
+    atomic_store(&x->spool, s.spool);
+    return start_thread(x, e);
 }
 
 exporter *exporter_open(const exporter_opts *o, err *e)
@@ -229,4 +233,12 @@ void exporter_close(exporter *x, uint64_t timeout_ns, otlp_counts *counts)
     if (!ended) return;
     loop_close(x->loop);
     destroy(x);
+}
+
+void exporter_forked(exporter *x)
+{
+    if (!x) return;
+    spool *s = atomic_load(&x->spool);
+    if (s) spool_forked(s);
+    loop_forked(x->loop);
 }

@@ -4,8 +4,8 @@
  * Handing in never waits and never does I/O.  Memory is bounded by max_queue bytes, whatever the receiver
  * does.  Everything that gets lost is counted (otlp/counters.h) and said once an outage.  docs/exporter.md.
  *
- * A child of fork() has the memory and not the thread: it leaves the parent's exporter alone (no call, not even
- * close: another thread may have held the lock) and opens its own. */
+ * A child of fork() has the memory and not the thread: it calls exporter_forked and nothing else (not even close:
+ * another thread may have held the lock), and opens its own. */
 #pragma once
 #include "otlp/sender.h"
 
@@ -40,3 +40,7 @@ otlp_counts exporter_counts(const exporter *x);
  * a moment more: a thread that is stuck (a name server, a dead disk) is left behind and frees all when it
  * comes back.  *counts may be NULL. */
 void exporter_close(exporter *x, uint64_t timeout_ns, otlp_counts *counts);
+
+/* In the child, instead of exporter_close: lets go of the connection and of the spool's lock, which would otherwise
+ * be held until the child ends.  The memory stays. */
+void exporter_forked(exporter *x);

@@ -156,6 +156,12 @@ void spool_close(spool *s)
     free(s);
 }
 
+void spool_forked(spool *s)
+{
+    if (s->lock >= 0) close(s->lock);
+    s->lock = -1;
+}
+
 /* ---- batches ---- */
 
 size_t spool_count(const spool *s) { return s->n - s->first; }

@@ -18,6 +18,8 @@ typedef struct spool spool;
  * unfinished files.  ERR_SYS; another process has it: ERR_MISMATCH. */
 NODISCARD spool *spool_open(const char *dir, otlp_signal s, uint64_t max_bytes, err *e);
 void spool_close(spool *s);
+/* In the child of a fork: the lock stays the parent's alone. */
+void spool_forked(spool *s);
 
 typedef struct spool_lost {
     size_t batches;

@@ -3,9 +3,12 @@
 
 #include "../../support/test.h"
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* A listener that nobody accepts from: the kernel completes the connection and no answer ever comes. */
@@ -167,10 +170,61 @@ static void test_nobody_there(void **state)
     assert_u64(n.items_unsent, 1);
 }
 
+/* Descriptors of this process, standard ones aside. */
+static unsigned count_descriptors(void)
+{
+    unsigned n = 0;
+    for (int fd = 3; fd < 256; fd++) n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+/* The child lets go of everything; the parent goes on with its connection and its spool. */
+static void test_forked(void **state)
+{
+    (void)state;
+    uint16_t port;
+    server s = {.fd = listen_mute(&port)};
+    pthread_t server_thread;
+    assert_int_equal(pthread_create(&server_thread, NULL, serve, &s), 0);
+    char dir[] = "/tmp/kiln-forked-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    otlp_config c = config_for(port);
+    err e = {0};
+    unsigned before = count_descriptors();
+    n_settled = 0;
+    exporter *x = exporter_open(
+        &(exporter_opts){.sender = {.config = &c, .settled = on_settled}, .spool_dir = dir}, &e);
+    assert_ok(x, &e);
+    assert_true(submit(x, 10));
+    assert_true(exporter_flush(x, 20 * NS_PER_S));
+    assert_int_equal(count_descriptors(), before + 5); /* connection, its other end, loop, lock */
+    pid_t child = fork();
+    if (child == 0) {
+        exporter_forked(x);
+        _exit(count_descriptors() == before + 1 ? 0 : 1); /* the other end is the test's */
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_null(spool_open(dir, OTLP_PROFILES, 0, &e)); /* the parent still has it */
+    assert_int_equal(e.code, ERR_MISMATCH);
+    assert_true(submit(x, 10));
+    assert_true(exporter_flush(x, 20 * NS_PER_S));
+    assert_int_equal(n_settled, 2);
+    exporter_close(x, NS_PER_S, NULL);
+    pthread_join(server_thread, NULL);
+    assert_int_equal(count_descriptors(), before);
+    close(s.fd);
+    char lock_path[64];
+    snprintf(lock_path, sizeof lock_path, "%s/lock", dir);
+    unlink(lock_path), rmdir(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bounded), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_small_stacks), cmocka_unit_test(test_nobody_there)};
+        cmocka_unit_test(test_small_stacks), cmocka_unit_test(test_nobody_there),
+        cmocka_unit_test(test_forked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
