@@ -160,6 +160,18 @@ bool elf_address_of_offset(const elf_file *f, uint64_t offset, uint64_t *address
     return false;
 }
 
+str elf_interpreter(const elf_file *f)
+{
+    for (size_t i = 0; i < f->segments.n; i++) {
+        const elf_segment *s = &f->segments.v[i];
+        if (s->type != ELF_SEGMENT_INTERP) continue;
+        if (s->offset > f->bytes.n || s->file_size > f->bytes.n - s->offset) break;
+        const char *p = f->bytes.p + s->offset;
+        return (str){p, strnlen(p, (size_t)s->file_size)};
+    }
+    return (str){0};
+}
+
 uint64_t elf_base(const elf_file *f)
 {
     uint64_t base = UINT64_MAX;

@@ -17,6 +17,7 @@ enum {
     ELF_FLAG_EXEC = 4,
     ELF_FLAG_COMPRESSED = 0x800,
     ELF_LOAD = 1,
+    ELF_SEGMENT_INTERP = 3,
     ELF_SEGMENT_NOTE = 4,
     ELF_SEGMENT_EXEC = 1,
     ELF_MACHINE_386 = 3,
@@ -64,6 +65,9 @@ NODISCARD bool elf_address_of_offset(const elf_file *f, uint64_t offset, uint64_
 
 /* Lowest virtual address of the image, page-aligned; 0 without segments. */
 uint64_t elf_base(const elf_file *f);
+
+/* The loader that a program asks for (PT_INTERP); empty: it is statically linked, or no program. */
+str elf_interpreter(const elf_file *f);
 
 /* Where the debug information of a stripped file is: .gnu_debuglink (name and CRC-32),
  * .gnu_debugaltlink (name and build id of what dwz moved out).  Empty name: there is none. */

@@ -260,3 +260,29 @@ bool file_write(const char *path, str bytes, err *e)
     file_abandon(&out);
     return false;
 }
+
+bool file_set_aside(const char *path, bool *kept, err *e)
+{
+    char old[4096];
+    int n = snprintf(old, sizeof old, "%s.old", path);
+    *kept = false;
+    if (n < 0 || (size_t)n >= sizeof old) return err_sys(e, ENAMETOOLONG, "cannot be kept");
+    *kept = rename(path, old) == 0;
+    return *kept || errno == ENOENT || err_sys(e, errno, "cannot be renamed to %.100s", old);
+}
+
+bool file_placeable(const char *path, err *e)
+{
+    char dir[4096];
+    struct stat st;
+    const char *slash = strrchr(path, '/');
+    int n = slash ? (int)(slash - path) : 0;
+    if (n >= (int)sizeof dir) return err_sys(e, ENAMETOOLONG, "cannot be written");
+    snprintf(dir, sizeof dir, "%.*s", n, path);
+    if (!n) snprintf(dir, sizeof dir, "%s", slash ? "/" : ".");
+    if (stat(path, &st) == 0) {
+        if (S_ISDIR(st.st_mode)) return err_sys(e, EISDIR, "cannot be written");
+        if (!S_ISREG(st.st_mode)) return true; /* a device or a pipe: written through */
+    }
+    return access(dir, W_OK | X_OK) == 0 || err_sys(e, errno, "cannot be written");
+}

@@ -37,5 +37,11 @@ NODISCARD bool file_put(file_out *out, str bytes, err *e);
 NODISCARD bool file_commit(file_out *out, err *e);
 void file_abandon(file_out *out);
 
+/* Renames what is there to PATH.old, in place of an older one; *kept says whether there was something. */
+NODISCARD bool file_set_aside(const char *path, bool *kept, err *e);
+
+/* Could a file be made (or replaced) there?  ERR_SYS: no, and why. */
+NODISCARD bool file_placeable(const char *path, err *e);
+
 /* create, put, commit. */
 NODISCARD bool file_write(const char *path, str bytes, err *e);

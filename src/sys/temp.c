@@ -1,0 +1,108 @@
+#include "sys/temp.h"
+
+#include "base/ban.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+/* The one thing a handler has to find: "" when there is no directory. */
+static char dir_path[4096];
+static struct sigaction before[ARRAY_LEN(ending)];
+
+/* As getdents64(2) gives it. */
+typedef struct entry {
+    uint64_t inode;
+    int64_t offset;
+    uint16_t length;
+    uint8_t type;
+    char name[];
+} entry;
+
+/* Only calls that signal-safety(7) lists, and getdents64, which opendir would hide behind malloc. */
+static void remove_all(void)
+{
+    if (!dir_path[0]) return;
+    int fd = open(dir_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _Alignas(entry) char some[8192];
+    for (long n; fd >= 0 && (n = syscall(SYS_getdents64, fd, some, sizeof some)) > 0;)
+        for (long at = 0; at < n;) {
+            const entry *x = (const entry *)(const void *)(some + at);
+            if (x->name[0] != '.') (void)unlinkat(fd, x->name, 0);
+            at += x->length;
+        }
+    if (fd >= 0) close(fd);
+    (void)rmdir(dir_path);
+    dir_path[0] = '\0';
+}
+
+static void on_ending(int sig)
+{
+    remove_all();
+    signal(sig, SIG_DFL);
+    raise(sig); /* comes when the handler returns */
+}
+
+static void guard(void)
+{
+    for (size_t i = 0; i < ARRAY_LEN(ending); i++) {
+        struct sigaction now = {.sa_handler = on_ending};
+        sigfillset(&now.sa_mask);
+        sigaction(ending[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN) sigaction(ending[i], &now, NULL);
+    }
+}
+
+const char *temp_open(const char *name, err *e)
+{
+    const char *where = getenv("TMPDIR");
+    if (!where || !*where) where = "/tmp";
+    int n = snprintf(dir_path, sizeof dir_path, "%s/%s.XXXXXX", where, name);
+    if (n < 0 || (size_t)n >= sizeof dir_path || !mkdtemp(dir_path)) {
+        int why = n > 0 && (size_t)n >= sizeof dir_path ? ENAMETOOLONG : errno;
+        dir_path[0] = '\0';
+        err_sys(e, why, "cannot make a temporary directory in %.100s (TMPDIR)", where);
+        return NULL;
+    }
+    guard();
+    return dir_path;
+}
+
+static int by_name(const void *x, const void *y)
+{
+    const str *a = x, *b = y;
+    return str_cmp(*a, *b);
+}
+
+bool temp_list(arena *a, temp_names *out, err *e)
+{
+    DIR *d = opendir(dir_path);
+    if (!d) return err_sys(e, errno, "cannot read %.100s", dir_path);
+    bool ok = true;
+    for (struct dirent *x; ok && (x = readdir(d));) {
+        if (x->d_name[0] == '.') continue;
+        size_t n = strlen(x->d_name);
+        char *copy = arena_alloc(a, n + 1);
+        str *slot = copy ? vec_push(a, out) : NULL;
+        ok = slot != NULL;
+        if (ok) memcpy(copy, x->d_name, n + 1), *slot = (str){copy, n};
+    }
+    closedir(d);
+    if (out->n) qsort(out->v, out->n, sizeof *out->v, by_name);
+    return ok || err_set(e, ERR_LIMIT, "out of memory");
+}
+
+void temp_close(void)
+{
+    if (!dir_path[0]) return;
+    sigset_t all, old;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &old); /* not twice at a time */
+    remove_all();
+    for (size_t i = 0; i < ARRAY_LEN(ending); i++) sigaction(ending[i], &before[i], NULL);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+}

@@ -1,0 +1,19 @@
+/* sys/temp.h - a directory for files that nobody will miss.
+ *
+ * One a process, because a signal that ends us must find it: from open to close SIGHUP, SIGINT, SIGQUIT and
+ * SIGTERM (unless they are ignored) first remove it, then do what they do. */
+#pragma once
+#include "base/err.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+typedef VEC(str) temp_names;
+
+/* $TMPDIR/NAME.XXXXXX (or /tmp), for us alone; the path stays valid until temp_close.  NULL: `e`. */
+NODISCARD const char *temp_open(const char *name, err *e);
+
+/* What is in it, sorted, as terminated names in `a`. */
+NODISCARD bool temp_list(arena *a, temp_names *out, err *e);
+
+/* Removes the files in it, then itself; directories inside are not ours and stay. */
+void temp_close(void);

@@ -1,0 +1,135 @@
+#include "sys/child.h"
+
+#include "base/str.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static bool shell(const char *script, child_end *end, err *e)
+{
+    const char *const argv[] = {"sh", "-c", script, NULL};
+    child_opts o = {
+        .path = "/bin/sh", .argv = argv, .envp = (const char *const *)(uintptr_t)environ};
+    return child_run(&o, end, e);
+}
+
+static void test_endings(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *script;
+        int code, sig;
+    } cases[] = {
+        {"exit 0", 0, 0},
+        {"exit 3", 3, 0},
+        {"exit 255", 255, 0},
+        {"kill -TERM $$", 0, SIGTERM},
+        {"kill -KILL $$", 0, SIGKILL},
+        /* the mask that we take signals with is not the program's */
+        {"kill -USR1 $$; exit 1", 0, SIGUSR1},
+        {"kill -PIPE $$; exit 1", 0, SIGPIPE},
+    };
+    signal(SIGPIPE, SIG_IGN); /* as in main */
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        child_end end;
+        err e = {0};
+        assert_true(shell(cases[i].script, &end, &e));
+        assert_int_equal(WIFSIGNALED(end.status) ? WTERMSIG(end.status) : 0, cases[i].sig);
+        if (!cases[i].sig) assert_int_equal(WEXITSTATUS(end.status), cases[i].code);
+        assert_true(end.pid > 0 && end.run_ns > 0 && end.start_ns > 0);
+    }
+}
+
+/* What is sent to us reaches it; what it does then is its own affair. */
+static void test_passed_on(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGQUIT, SIGWINCH};
+    for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
+        char script[256];
+        child_end end;
+        err e = {0};
+        snprintf(script, sizeof script,
+                 "trap 'exit 42' %d; kill -%d $PPID; while :; do sleep 0.01; done", signals[i],
+                 signals[i]);
+        assert_true(shell(script, &end, &e));
+        assert_true(WIFEXITED(end.status));
+        assert_int_equal(WEXITSTATUS(end.status), 42);
+    }
+}
+
+static void test_not_started(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        int why;
+    } cases[] = {{"/nowhere/at/all", ENOENT}, {"/etc/passwd", EACCES}, {"/etc", EACCES}};
+    sigset_t before, after;
+    sigprocmask(SIG_SETMASK, NULL, &before);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const char *const argv[] = {cases[i].path, NULL};
+        child_opts o = {.path = cases[i].path, .argv = argv, .envp = argv + 1};
+        child_end end;
+        err e = {0};
+        assert_false(child_run(&o, &end, &e));
+        assert_int_equal(e.sys, cases[i].why);
+    }
+    sigprocmask(SIG_SETMASK, NULL, &after);
+    for (int i = 1; i < 32; i++)
+        assert_int_equal(sigismember(&before, i), sigismember(&after, i));
+}
+
+/* A text without #! is the shell's. */
+static void test_text(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/kiln-child-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "exit $(($1 + $#))\n", 18), 18);
+    fchmod(fd, 0700);
+    close(fd);
+    const char *const argv[] = {"name", "40", "x", NULL};
+    child_opts o = {.path = path, .argv = argv, .envp = argv + 3};
+    child_end end;
+    err e = {0};
+    assert_true(child_run(&o, &end, &e));
+    assert_int_equal(WEXITSTATUS(end.status), 42);
+    unlink(path);
+}
+
+static void test_die_alike(void **state)
+{
+    (void)state;
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        child_die_alike(7 << 8); /* an exit status: nothing happens */
+        child_die_alike(SIGSEGV);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGSEGV);
+    assert_false(WCOREDUMP(status));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_endings),     cmocka_unit_test(test_passed_on),
+        cmocka_unit_test(test_not_started), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_die_alike),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
