@@ -7,9 +7,6 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 FUZZ_S  ?= 60
 
-# What `make run` looks at.
-EXAMPLE = examples/checkout.otlp
-
 .PHONY: build run test bench fuzz lint format asan tsan coverage install clean help
 .NOTPARALLEL:
 
@@ -17,12 +14,8 @@ build: ## build/kiln and build/libkiln.so (the default)
 	@tools/need run
 	@tools/build gcc
 
-run: build ## build, then show the example profile: a table, a flame graph, a report
-	build/kiln top -n 8 --width 80 $(EXAMPLE)
-	build/kiln flame --width 80 $(EXAMPLE)
-	@# without npm's registry there is no viewer in kiln; everything else works
-	build/kiln flame $(EXAMPLE) -o build/checkout.html && \
-	    echo "build/checkout.html is the same for a browser, and is the data too: kiln info build/checkout.html" || true
+run: build ## build, then profile the example program: a table, a profile, a report
+	build/kiln run --wall -o build/shop.otlp build/shop
 
 test: ## both compilers, all tests, sanitizers, fuzz smoke, checks
 	@tools/need test

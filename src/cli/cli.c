@@ -9,7 +9,7 @@ bool cli_flush(cli *c)
     bool ok = !c->out.failed;
     if (!ok) cli_fail(c, EXIT_ENVIRONMENT, "out of memory for the output");
     for (size_t at = 0; ok && !c->out_closed && at < c->out.n;) {
-        ssize_t k = write(STDOUT_FILENO, c->out.p + at, c->out.n - at);
+        ssize_t k = write(c->fd, c->out.p + at, c->out.n - at);
         if (k >= 0) {
             at += (size_t)k;
         } else if (errno == EPIPE) {

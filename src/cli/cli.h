@@ -12,13 +12,15 @@ typedef struct cli {
     const char **args; /* what is left after the options */
     size_t n_args;
     buf out;   /* for stdout: written by main, or by cli_flush when it grows */
-    term term; /* of stdout; color already follows --color */
+    int fd;    /* that is, stdout; `run` leaves that to the program and writes to stderr */
+    term term; /* of fd; color already follows --color */
     term term_err;
-    uint64_t seed;   /* of the hash tables */
-    bool out_closed; /* the reader of a pipe went away: no complaint, no more output */
-    bool pages;      /* the output is for a person at a terminal: long, through a pager */
-    bool status;     /* a passing line is on the terminal */
-    exit_code worst; /* highest code seen so far */
+    uint64_t seed;     /* of the hash tables */
+    bool out_closed;   /* the reader of a pipe went away: no complaint, no more output */
+    bool pages;        /* the output is for a person at a terminal: long, through a pager */
+    bool status;       /* a passing line is on the terminal */
+    bool ignored_pipe; /* SIGPIPE was ignored when we were started */
+    exit_code worst;   /* highest code seen so far */
 } cli;
 
 /* Writes c->out to stdout and empties it.  false after a failure that was already reported. */
@@ -47,6 +49,7 @@ typedef enum paint {
 const char *paint_on(bool color, paint p); /* PAINT_OFF: back to normal */
 
 /* ---- commands: one file each ---- */
+exit_code cmd_run(cli *c);
 exit_code cmd_info(cli *c);
 exit_code cmd_top(cli *c);
 exit_code cmd_tree(cli *c);

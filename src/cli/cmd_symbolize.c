@@ -3,6 +3,7 @@
 
 #include "cli/input.h"
 #include "cli/output.h"
+#include "cli/symbols.h"
 #include "draw/human.h"
 #include "model/merge.h"
 #include "symbol/symbolize.h"
@@ -161,14 +162,10 @@ static const char **dirs_of(const option_list *l, arena *a)
     return v;
 }
 
-static bool work(symbolizing *y, err *e)
+bool symbols_wanted(cli *c, arena *a, symbolize_opts *out, err *e)
 {
-    cli *c = y->c;
-    arena *a = &y->in.arena;
-    model *m = &y->in.doc.model;
     const char **dirs = dirs_of(&c->o.debug_dir, a);
-    if (!dirs) return err_set(e, ERR_LIMIT, "the memory budget is spent");
-    symbolize_opts o = {
+    *out = (symbolize_opts){
         .module = {.dirs = {dirs, c->o.debug_dir.n}, .kallsyms = c->o.kallsyms, .seed = c->seed},
         .cache_dir = c->o.no_cache ? "" : NULL,
         .cache_bytes = c->o.cache_size,
@@ -178,7 +175,16 @@ static bool work(symbolizing *y, err *e)
         .progress = show_progress,
         .who = c,
     };
-    if (!symbolize(m, &o, a, &y->report, e)) return false;
+    return dirs || err_set(e, ERR_LIMIT, "the memory budget is spent");
+}
+
+static bool work(symbolizing *y, err *e)
+{
+    cli *c = y->c;
+    arena *a = &y->in.arena;
+    model *m = &y->in.doc.model;
+    symbolize_opts o;
+    if (!symbols_wanted(c, a, &o, e) || !symbolize(m, &o, a, &y->report, e)) return false;
     model tidy; /* what --force replaced is no longer used */
     if (c->o.force) {
         if (!model_gc(m, a, &tidy, e)) return false;

@@ -4,6 +4,31 @@
 #include "base/ban.h"
 
 static const command all_commands[COMMAND_COUNT] = {
+    [COMMAND_RUN] =
+        {
+            .name = "run",
+            .args = "PROGRAM [ARG]...",
+            .summary = "run a program and show where its time went",
+            .about =
+                "Runs a program with Kiln's agent in it: no rebuild, no root. Its input, output, "
+                "signals and exit status are its own. At the end it says what was captured, what "
+                "was lost and what the agent itself took, shows a table of functions, and writes "
+                "PROGRAM.otlp and the report PROGRAM.html. Processes that it starts are profiled "
+                "with it. All of it goes to standard error.\n\n"
+                "A program that nothing can be preloaded into (statically linked, setuid, for "
+                "another machine) is not run; exit status 3. It is 126 when the program cannot be "
+                "run, 127 when there is none, 3 when it was fine but its profile could not be "
+                "written.",
+            .examples = {{"Where does the time go?", "kiln run ./app --its --options"},
+                         {"Who waits, who allocates?", "kiln run --wall --heap ./app"},
+                         {"Compare with the run before", "kiln diff app.otlp.old app.otlp"},
+                         {"A server, to a collector, as long as it runs",
+                          "kiln run --to http://localhost:4317 ./server"}},
+            .operands = OPERAND_PROGRAM,
+            .min_args = 1,
+            .max_args = SIZE_MAX,
+            .run = cmd_run,
+        },
     [COMMAND_INFO] =
         {
             .name = "info",

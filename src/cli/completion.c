@@ -28,7 +28,7 @@ static void bash_values(buf *b)
     size_t n;
     const option_desc *o = options(&n);
     for (size_t i = 0; i < n; i++) {
-        if (o[i].kind == OPTION_FLAG) continue;
+        if (o[i].kind == OPTION_FLAG || o[i].kind == OPTION_MAYBE) continue;
         buf_printf(b, "    --%s", o[i].name);
         if (o[i].letter) buf_printf(b, "|-%c", o[i].letter);
         if (is_listed(&o[i])) {
@@ -72,6 +72,8 @@ void completion_bash(buf *b)
             buf_z(b, "words='bash zsh'");
         } else if (c[i].operands == OPERAND_PROCESS) {
             buf_z(b, "words=$(ps -eo pid=)");
+        } else if (c[i].operands == OPERAND_PROGRAM) {
+            buf_z(b, "words=$(compgen -c -- \"$cur\"; compgen -f -- \"$cur\")");
         } else {
             buf_z(b, c[i].operands == OPERAND_FILES ? "files=1" : ":");
         }
@@ -110,13 +112,16 @@ static void zsh_option(buf *b, const option_desc *d)
         if (form == 0)
             buf_printf(b, "        '%s-%c%s[", repeat, d->letter, d->arg ? "+" : "");
         else
-            buf_printf(b, "        '%s--%s%s[", repeat, d->name, d->arg ? "=" : "");
+            buf_printf(b, "        '%s--%s%s[", repeat, d->name,
+                       d->kind == OPTION_MAYBE ? "=-"
+                       : d->arg                ? "="
+                                               : "");
         zsh_text(b, d->help);
         buf_z(b, "]");
         if (d->arg) {
-            buf_printf(b, ":%s:", d->arg);
+            buf_printf(b, d->kind == OPTION_MAYBE ? "::%s:" : ":%s:", d->arg);
             if (is_listed(d)) buf_putc(b, '('), option_choices(b, d), buf_putc(b, ')');
-            if (d->kind == OPTION_PATH) buf_z(b, "_files");
+            if (d->kind == OPTION_PATH || d->kind == OPTION_MAYBE) buf_z(b, "_files");
         }
         buf_z(b, "' \\\n");
     }
@@ -130,6 +135,9 @@ static void zsh_operands(buf *b, const command *c)
     case OPERAND_NONE: buf_z(b, "        && return\n"); break;
     case OPERAND_FILES: buf_z(b, "        '*:file:_files'\n"); break;
     case OPERAND_PROCESS: buf_z(b, "        '1:process:_pids'\n"); break;
+    case OPERAND_PROGRAM:
+        buf_z(b, "        '(-):program:_command_names -e' '*::argument:_normal'\n");
+        break;
     case OPERAND_SHELL: buf_z(b, "        '1:shell:(bash zsh)'\n"); break;
     case OPERAND_COMMAND:
         buf_z(b, "        '1:command:(");

@@ -40,7 +40,8 @@ static void put_option(buf *b, const option_desc *d)
     char left[64];
     int n = d->letter ? snprintf(left, sizeof left, "  -%c, --%s", d->letter, d->name)
                       : snprintf(left, sizeof left, "      --%s", d->name);
-    if (d->arg) n += snprintf(left + n, sizeof left - (size_t)n, "=%s", d->arg);
+    bool maybe = d->kind == OPTION_MAYBE;
+    if (d->arg) n += snprintf(left + n, sizeof left - (size_t)n, maybe ? "[=%s]" : "=%s", d->arg);
     buf_z(b, left);
     buf_printf(b, "%*s", n + 2 > LEFT ? 0 : LEFT - n, "");
     if (n + 2 > LEFT) buf_printf(b, "\n%*s", LEFT, "");

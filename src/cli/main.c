@@ -42,8 +42,11 @@ static void dispatch(cli *c)
 int main(int argc, char **argv)
 {
     heap_in_huge_pages();
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an end, not an accident: cli_flush sees EPIPE */
-    cli c = {.term = term_of(STDOUT_FILENO), .term_err = term_of(STDERR_FILENO)};
+    cli c = {.fd = STDOUT_FILENO};
+    /* a closed pipe is an end, not an accident: cli_flush sees EPIPE */
+    c.ignored_pipe = signal(SIGPIPE, SIG_IGN) == SIG_IGN;
+    c.term = term_of(STDOUT_FILENO);
+    c.term_err = term_of(STDERR_FILENO);
     c.seed = choose_seed();
     err e = {0};
     if (!options_parse(argc, argv, &c.command, &c.o, &c.args, &c.n_args, &e)) {

@@ -31,7 +31,7 @@ static void put_option(buf *b, const option_desc *d)
     buf_z(b, "\\fB\\-\\-");
     roff(b, d->name);
     buf_z(b, "\\fR");
-    if (d->arg) buf_printf(b, "=\\fI%s\\fR", d->arg);
+    if (d->arg) buf_printf(b, d->kind == OPTION_MAYBE ? "[=\\fI%s\\fR]" : "=\\fI%s\\fR", d->arg);
     buf_putc(b, '\n');
     roff(b, d->help);
     buf words = {0};

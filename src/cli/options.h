@@ -11,8 +11,10 @@ typedef enum exit_code {
     EXIT_FINE = 0,
     EXIT_BAD_INPUT = 1, /* bad input or a failed check */
     EXIT_USAGE = 2,
-    EXIT_ENVIRONMENT = 3, /* permission, disk, network */
-    EXIT_GATE = 4,        /* a gate or --fail-on-regression */
+    EXIT_ENVIRONMENT = 3,  /* permission, disk, network */
+    EXIT_GATE = 4,         /* a gate or --fail-on-regression */
+    EXIT_CANNOT_RUN = 126, /* run, as shells say it: the program is there, and cannot be started */
+    EXIT_NOT_FOUND = 127,
 } exit_code;
 
 typedef struct option_list {
@@ -60,6 +62,11 @@ typedef struct cli_options {
     option_count noise;
     option_list gates;
 
+    /* run */
+    bool heap, wall, no_html;
+    option_count hz;
+    const char *every, *html, *summary; /* html, summary: "" without a value */
+
     /* send */
     const char *address, *protocol, *signal, *compression, *timeout, *wait, *ca, *cert, *key,
         *spool;
@@ -74,6 +81,7 @@ typedef enum option_kind {
     OPTION_READS,    /* const char *, a format that can be read */
     OPTION_WRITES,   /* const char *, a format that can be written */
     OPTION_PATH,     /* const char *, completed as a file */
+    OPTION_MAYBE,    /* const char *, a file behind `=`, or nothing: "" */
     OPTION_SIZE,     /* uint64_t bytes: "64M", "1GiB", "1048576" */
     OPTION_LIST,     /* option_list: commas and repetition both add */
     OPTION_EACH,     /* option_list: only repetition adds, a comma is text */
@@ -93,6 +101,7 @@ typedef struct option_desc {
 } option_desc;
 
 typedef enum command_id {
+    COMMAND_RUN,
     COMMAND_INFO,
     COMMAND_TOP,
     COMMAND_TREE,
@@ -120,6 +129,7 @@ typedef enum operand_kind {
     OPERAND_NONE,
     OPERAND_FILES,
     OPERAND_PROCESS,
+    OPERAND_PROGRAM, /* a command line: everything from its first word on is its own */
     OPERAND_COMMAND,
     OPERAND_SHELL
 } operand_kind;

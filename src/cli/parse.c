@@ -189,6 +189,7 @@ static bool assign(const option_desc *d, const char *value, cli_options *o, err 
         if (!check_choice(d, value, e)) return false;
         break;
     case OPTION_TEXT:
+    case OPTION_MAYBE:
     case OPTION_PATH: break;
     }
     *(const char **)field = value;
@@ -228,6 +229,7 @@ static bool give(parser *p, const option_desc *d, const char *attached)
 {
     if (d->kind == OPTION_FLAG && attached)
         return err_set(p->e, ERR_USAGE, "--%s takes no value", d->name);
+    if (d->kind == OPTION_MAYBE && !attached) attached = "";
     if (d->kind != OPTION_FLAG && !attached) {
         if (p->i + 1 >= p->argc)
             return err_set(p->e, ERR_USAGE, "--%s wants a value: %s", d->name, d->arg);
@@ -298,6 +300,7 @@ bool options_parse(int argc, char **argv, const command **cmd, cli_options *o, c
             ok = p.cmd || unknown_command(a, e);
         } else {
             (*args)[(*n_args)++] = a;
+            if (p.cmd->operands == OPERAND_PROGRAM) only_operands = true;
         }
         if (!ok) return false;
     }

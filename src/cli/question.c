@@ -182,23 +182,49 @@ static bool answerable(question *q, err *e)
                    q->v.type.n ? (int)q->v.type.n : 8, q->v.type.n ? q->v.type.p : "any type");
 }
 
-bool question_open(question *q, cli *c, const char **paths, size_t n, granularity by)
+static void begin(question *q, cli *c)
 {
-    err e = {0};
     *q = (question){.c = c, .o = {.by_sample = q->o.by_sample}, .keep_replaced = q->keep_replaced};
     q->arena.budget = c->o.max_memory ? c->o.max_memory : DEFAULT_MAX_MEMORY;
     q->arena.seed = c->seed;
-    bool ok = open_inputs(q, paths, n);
-    if (ok) {
-        q->at = n;
-        ok = take_options(q, &e) && take_time(q, "start", c->o.since, &q->o.start, &e) &&
-             take_time(q, "end", c->o.until, &q->o.end, &e) && make_view(q, by, &e) &&
-             answerable(q, &e);
-        if (!ok) question_fail(q, &e);
-    }
+}
+
+/* The view over inputs that are open.  false: reported. */
+static bool ask(question *q, granularity by)
+{
+    const cli_options *o = &q->c->o;
+    err e = {0};
+    q->at = q->n_in;
+    if (take_options(q, &e) && take_time(q, "start", o->since, &q->o.start, &e) &&
+        take_time(q, "end", o->until, &q->o.end, &e) && make_view(q, by, &e) && answerable(q, &e))
+        return true;
+    question_fail(q, &e);
+    return false;
+}
+
+bool question_open(question *q, cli *c, const char **paths, size_t n, granularity by)
+{
+    begin(q, c);
+    bool ok = open_inputs(q, paths, n) && ask(q, by);
     if (!ok) question_close(q);
     c->pages = ok && !c->o.json && !c->o.no_pager && c->term.tty;
     if (ok && q->v.unmatched[0]) cli_note(c, "nothing matches the pattern of %s", q->v.unmatched);
+    return ok;
+}
+
+bool question_take(question *q, cli *c, input *in, granularity by)
+{
+    begin(q, c);
+    q->in = calloc(1, sizeof *q->in);
+    if (!q->in) {
+        cli_fail(c, EXIT_ENVIRONMENT, "out of memory");
+        input_close(in);
+        return false;
+    }
+    q->in[0] = *in;
+    q->n_in = 1;
+    bool ok = ask(q, by);
+    if (!ok) question_close(q);
     return ok;
 }
 

@@ -21,6 +21,8 @@ typedef struct question {
 /* Opens all inputs and makes the view.  `by` is used unless an option says otherwise; `o.by_sample` and
  * `keep_replaced` in `q` are what the command itself wants.  false: reported, nothing to close. */
 bool question_open(question *q, cli *c, const char **paths, size_t n, granularity by);
+/* The same over an input that is open already; it is taken over, also on failure. */
+bool question_take(question *q, cli *c, input *in, granularity by);
 void question_close(question *q);
 
 /* --nodecount and the like; `count` is the command's own default. */

@@ -69,6 +69,32 @@ static void test_forms(void **state)
     assert_true(r.ok && r.o.help);
 }
 
+/* From its first word on a command line is the program's own. */
+static void test_program(void **state)
+{
+    (void)state;
+    parsed r = parse("kiln run --html --json=x.json -o a.otlp ./app --html -o b -- c");
+    assert_true(r.ok);
+    assert_string_equal(r.o.html, "");
+    assert_string_equal(r.o.summary, "x.json");
+    assert_string_equal(r.o.output, "a.otlp");
+    assert_int_equal(r.n_args, 6);
+    assert_string_equal(r.args[0], "./app");
+    assert_string_equal(r.args[1], "--html");
+    assert_string_equal(r.args[4], "--");
+
+    r = parse("kiln run --html=a.html -- --app --wall");
+    assert_true(r.ok);
+    assert_string_equal(r.o.html, "a.html");
+    assert_false(r.o.wall);
+    assert_string_equal(r.args[0], "--app");
+
+    r = parse("kiln run --wall --hz 500");
+    assert_false(r.ok);
+    assert_string_equal(r.e.msg,
+                        "run wants PROGRAM [ARG]...; for example: kiln run ./app --its --options");
+}
+
 static void test_errors(void **state)
 {
     (void)state;
@@ -240,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_program),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_distance),

@@ -85,8 +85,7 @@ static void test_not_started(void **state)
         assert_int_equal(e.sys, cases[i].why);
     }
     sigprocmask(SIG_SETMASK, NULL, &after);
-    for (int i = 1; i < 32; i++)
-        assert_int_equal(sigismember(&before, i), sigismember(&after, i));
+    for (int i = 1; i < 32; i++) assert_int_equal(sigismember(&before, i), sigismember(&after, i));
 }
 
 /* A text without #! is the shell's. */

@@ -1,0 +1,225 @@
+/* `kiln run`: a program with the agent in it. */
+#include "cli/run.h"
+
+#include "cli/number.h"
+#include "cli/output.h"
+#include "format/html.h"
+#include "sys/temp.h"
+#include "base/ban.h"
+#include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- what is wanted ---- */
+
+static char *joined(run *r, str a, const char *b)
+{
+    size_t n = strlen(b);
+    char *p = arena_alloc(&r->arena, a.n + n + 1);
+    if (!p) return NULL;
+    if (a.n) memcpy(p, a.p, a.n);
+    memcpy(p + a.n, b, n + 1);
+    return p;
+}
+
+/* Without compression and the last suffix: "x/app.pb.gz" -> "x/app". */
+static str stem_of(str path)
+{
+    if (codec_of_suffix(path) != CODEC_NONE)
+        while (path.n && path.p[--path.n] != '.') continue;
+    for (size_t i = path.n; i > 1 && path.p[i - 1] != '/'; i--)
+        if (path.p[i - 1] == '.' && path.p[i - 2] != '/') return (str){path.p, i - 1};
+    return path;
+}
+
+static bool choose_files(run *r, err *e)
+{
+    const cli_options *o = &r->c->o;
+    str name = input_title(r->c->args[0]);
+    r->live = o->address && !o->output && !o->html;
+    r->json = o->summary;
+    if (r->live) return true;
+    r->output = o->output ? o->output : joined(r, name, ".otlp");
+    if (!r->output) return err_set(e, ERR_LIMIT, "out of memory");
+    if (!strcmp(r->output, "-"))
+        return err_set(e, ERR_USAGE,
+                       "standard output belongs to the program: --output wants a file");
+    bool is_html = format_for_path(str_of(r->output)) == &format_html;
+    if (o->html && o->html[0])
+        r->html = o->html;
+    else if (!o->no_html && !is_html)
+        r->html = joined(r, o->output ? stem_of(str_of(o->output)) : name, ".html");
+    return true;
+}
+
+static bool choose_rates(run *r, err *e)
+{
+    const cli_options *o = &r->c->o;
+    uint64_t every = RUN_EVERY_NS;
+    r->hz = o->hz.given ? o->hz.n : RUN_HZ;
+    if (r->hz < 1 || r->hz > RUN_HZ_MAX)
+        return err_set(e, ERR_USAGE, "--hz wants a number from 1 to %d", RUN_HZ_MAX);
+    if (o->every && (!duration_parse(str_of(o->every), &every) || every < 1000000))
+        return err_set(e, ERR_USAGE, "--every wants a time from 1ms on, such as 10ms, not `%s`",
+                       o->every);
+    if (o->wall || o->every) r->wall_ns = every;
+    return true;
+}
+
+/* Before the program runs: afterwards it would be a pity. */
+static bool can_write(run *r)
+{
+    const char *const files[] = {r->output, r->html, r->json && *r->json ? r->json : NULL};
+    output out;
+    if (r->output && !output_choose(r->c, r->output, &out)) return false;
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        err e = {0};
+        if (!files[i] || file_placeable(files[i], &e)) continue;
+        char why[256];
+        cli_fail(r->c, EXIT_ENVIRONMENT, "%s: %s; --output=FILE says where to", files[i],
+                 err_text(&e, why, sizeof why));
+        return false;
+    }
+    return true;
+}
+
+/* ---- the run ---- */
+
+static exit_code cannot_run(run *r, const char *name, const err *e)
+{
+    exit_code code = e->code == ERR_UNSUPPORTED                              ? EXIT_ENVIRONMENT
+                     : e->code == ERR_SYS && e->sys == ENOENT && !e->path[0] ? EXIT_NOT_FOUND
+                     : e->code == ERR_SYS                                    ? EXIT_CANNOT_RUN
+                                                                             : EXIT_ENVIRONMENT;
+    char why[512];
+    cli_fail(r->c, code, "%s: %s", name, err_text(e, why, sizeof why));
+    return code;
+}
+
+static bool execute(run *r)
+{
+    cli *c = r->c;
+    const char *const *env;
+    err e = {0};
+    r->tmp = temp_open("kiln-run", &e);
+    if (!r->tmp || !run_environment(r, &env, &e)) {
+        cli_fail_err(c, NULL, &e);
+        return false;
+    }
+    const char **argv = arena_new(&r->arena, const char *, c->n_args + 1);
+    if (!argv) {
+        cli_fail(c, EXIT_ENVIRONMENT, "out of memory");
+        return false;
+    }
+    for (size_t i = 0; i < c->n_args; i++) argv[i] = c->args[i];
+    child_opts o = {.path = r->path, .argv = argv, .envp = env, .ignore_pipe = c->ignored_pipe};
+    if (child_run(&o, &r->end, &e)) return true;
+    cannot_run(r, r->path, &e);
+    c->worst = EXIT_CANNOT_RUN; /* there is a file, whatever the kernel missed */
+    return false;
+}
+
+/* ---- afterwards ---- */
+
+static void write_profile(run *r)
+{
+    cli *c = r->c;
+    output out;
+    buf bytes = {0};
+    err e = {0};
+    bool ok = output_choose(c, r->output, &out);
+    write_opts w = {.title = input_title(r->output), .ledger = &r->in.ledger};
+    ok = ok && out.to->write(out.to, &r->in.doc.model, &w, &bytes, &e) &&
+         (c->o.output || file_set_aside(r->output, &r->has_old, &e)) &&
+         output_write(&out, buf_view(&bytes), &e);
+    r->otlp_bytes = bytes.n;
+    if (!ok && e.code) output_fail(c, &out, &e);
+    if (!ok) r->output = NULL;
+    if (ok && out.to != &format_otlp) output_losses(c, &out, &r->in.ledger);
+    buf_free(&bytes);
+}
+
+static void write_html(run *r)
+{
+    buf bytes = {0};
+    err e = {0};
+    html_opts o = {.title = input_title(r->html)};
+    r->html_missing = !html_write(&r->in.doc.model, &o, &bytes, &e);
+    bool ok = !r->html_missing && file_write(r->html, buf_view(&bytes), &e);
+    if (!ok && (!r->html_missing || r->c->o.html)) cli_fail_err(r->c, r->html, &e);
+    if (!ok) r->html = NULL;
+    buf_free(&bytes);
+}
+
+static void tell(run *r)
+{
+    cli *c = r->c;
+    err e = {0};
+    if (!r->json) {
+        if (!c->o.quiet) run_tell(r);
+        return;
+    }
+    buf keep = c->out;
+    c->out = (buf){0};
+    run_tell_json(r);
+    if (*r->json && !file_write(r->json, buf_view(&c->out), &e)) cli_fail_err(c, r->json, &e);
+    if (!*r->json) buf_str(&keep, buf_view(&c->out));
+    buf_free(&c->out);
+    c->out = keep;
+}
+
+/* As `kiln send` would. */
+static void send(run *r)
+{
+    cli *c = r->c;
+    if (r->live || !c->o.address || !r->output) return;
+    c->args = &r->output;
+    c->n_args = 1;
+    cmd_send(c);
+}
+
+static void afterwards(run *r)
+{
+    err e = {0};
+    if (!run_collect(r, &e)) cli_fail_err(r->c, NULL, &e);
+    if (r->n_samples) {
+        write_profile(r);
+        if (r->html) write_html(r);
+    } else {
+        r->output = r->html = NULL;
+    }
+    tell(r);
+    send(r);
+}
+
+static exit_code finish(run *r, bool ran)
+{
+    cli *c = r->c;
+    input_close(&r->in);
+    arena_free(&r->arena);
+    temp_close();
+    if (!ran) return c->worst;
+    cli_flush(c);
+    child_die_alike(r->end.status);
+    int code =
+        WIFEXITED(r->end.status) ? WEXITSTATUS(r->end.status) : 128 + WTERMSIG(r->end.status);
+    if (code) c->worst = (exit_code)code; /* the program's own failure is the one to tell */
+    return c->worst;
+}
+
+exit_code cmd_run(cli *c)
+{
+    run r = {.c = c};
+    err e = {0};
+    c->fd = STDERR_FILENO;
+    c->term = c->term_err;
+    bool ran = false;
+    if (!choose_rates(&r, &e) || !choose_files(&r, &e))
+        cli_fail_err(c, NULL, &e);
+    else if (!run_target(&r, c->args[0], &e))
+        cannot_run(&r, c->args[0], &e);
+    else
+        ran = can_write(&r) && execute(&r);
+    if (ran) afterwards(&r);
+    return finish(&r, ran);
+}

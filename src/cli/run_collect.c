@@ -1,0 +1,151 @@
+/* The files that the agents of all processes left -> one model, with names. */
+#include "cli/run.h"
+
+#include "cli/convert.h"
+#include "cli/symbols.h"
+#include "model/merge.h"
+#include "sys/temp.h"
+#include "base/ban.h"
+
+/* An agent writes a file a second, so there may be thousands: as soon as FAN of one generation are there they
+ * become one of the next, and no more than FAN of each are in memory. */
+enum { FAN = 32, GENERATIONS = 8, OPEN = FAN * GENERATIONS };
+
+typedef struct fold {
+    run *r;
+    input in[OPEN];
+    uint8_t generation[OPEN];
+    size_t n;
+} fold;
+
+/* The last k become one of generation g. */
+static bool fold_last(fold *f, size_t k, unsigned g, bool final, err *e)
+{
+    input *from = f->in + (f->n - k);
+    input one = {.path = f->r->output};
+    const model *all[OPEN];
+    one.arena.seed = f->r->c->seed;
+    bool ok = merge_prepare(f->r->c, from, k, &one.arena, e);
+    for (size_t i = 0; i < k; i++) all[i] = &from[i].doc.model;
+    merge_opts o = {.join = true, .canonical = final, .copy_strings = true};
+    ok = ok && model_merge(all, k, &o, &one.arena, &one.doc.model, e);
+    for (size_t i = 0; i < k; i++) input_close(&from[i]);
+    f->n -= k;
+    if (!ok) {
+        arena_free(&one.arena);
+        return false;
+    }
+    f->in[f->n] = one;
+    f->generation[f->n++] = (uint8_t)g;
+    return true;
+}
+
+static bool fold_add(fold *f, const char *path, err *e)
+{
+    if (!input_open(f->r->c, path, &f->in[f->n])) return true; /* told; the others are still good */
+    f->generation[f->n++] = 0;
+    for (unsigned g = 0; g < GENERATIONS - 1; g++) {
+        size_t k = 0;
+        while (k < f->n && f->generation[f->n - 1 - k] == g) k++;
+        if (k < FAN) break;
+        if (!fold_last(f, k, g + 1, false, e)) return false;
+    }
+    return f->n < OPEN || fold_last(f, f->n, GENERATIONS - 1, false, e);
+}
+
+static run_process *process_of(run *r, uint32_t pid)
+{
+    for (size_t i = r->processes.n; i-- > 0;)
+        if (r->processes.v[i].pid == pid) return &r->processes.v[i];
+    run_process *p = vec_push(&r->arena, &r->processes);
+    if (p) p->pid = pid;
+    return p;
+}
+
+static bool add_report(run *r, const char *path, run_process *p, err *e)
+{
+    file_bytes f;
+    err bad = {0};
+    if (!file_read(path, 0, &f, e)) return false;
+    p->reported = run_report_add(&r->report, f.bytes, &r->arena, &bad);
+    if (!p->reported) cli_note(r->c, "the report of process %u is broken: %s", p->pid, bad.msg);
+    file_release(&f);
+    return true;
+}
+
+static bool add_file(fold *f, str name, err *e)
+{
+    run *r = f->r;
+    char path[4352];
+    bool report = str_ends(name, STR(".json"));
+    if (!report && !str_ends(name, STR(".otlp"))) return true; /* not finished */
+    snprintf(path, sizeof path, "%s/%s", r->tmp, name.p);
+    run_process *p = process_of(r, (uint32_t)strtoul(name.p, NULL, 10));
+    if (!p) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    return report ? add_report(r, path, p, e) : fold_add(f, path, e);
+}
+
+/* ---- what is in it ---- */
+
+static uint64_t count_samples(const model *m)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < m->profiles.n; i++) n += m->profiles.v[i].n_samples;
+    return n;
+}
+
+/* Distinct thread.id of each resource, that is of each process. */
+static bool count_threads(run *r, err *e)
+{
+    const model *m = &r->in.doc.model;
+    uint32_t *seen = arena_new(&r->arena, uint32_t, m->dict.attributes.n);
+    if (!seen) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    for (size_t i = 0; i < m->profiles.n; i++) {
+        const profile *p = &m->profiles.v[i];
+        uint32_t mark = m->scopes.v[p->scope].resource + 1;
+        for (size_t k = 0; k < p->n_samples; k++) {
+            sample s = sample_at(m, p, k);
+            for (uint32_t t = 0; t < s.n_attrs; t++) {
+                const attribute *at = &m->dict.attributes.v[s.attrs[t]];
+                bool thread = str_eq(dict_str(&m->dict, at->key), STR("thread.id"));
+                r->n_threads += thread && seen[s.attrs[t]] != mark;
+                if (thread) seen[s.attrs[t]] = mark;
+            }
+        }
+    }
+    return true;
+}
+
+static bool add_names(run *r, err *e)
+{
+    symbolize_opts o;
+    bool ok = symbols_wanted(r->c, &r->in.arena, &o, e) &&
+              symbolize(&r->in.doc.model, &o, &r->in.arena, &r->symbols, e);
+    cli_status(r->c, "%s", "");
+    return ok;
+}
+
+static bool take_result(fold *f, err *e)
+{
+    run *r = f->r;
+    if (!f->n) return true;
+    if (!fold_last(f, f->n, GENERATIONS, true, e)) return false;
+    r->in = f->in[--f->n];
+    r->n_samples = count_samples(&r->in.doc.model);
+    err nameless = {0};
+    if (!add_names(r, &nameless)) cli_note(r->c, "names were not found: %s", nameless.msg);
+    return count_threads(r, e);
+}
+
+bool run_collect(run *r, err *e)
+{
+    temp_names names = {0};
+    fold *f = calloc(1, sizeof *f);
+    bool ok = f ? temp_list(&r->arena, &names, e) : err_set(e, ERR_LIMIT, "out of memory");
+    if (f) f->r = r;
+    for (size_t i = 0; ok && i < names.n; i++) ok = add_file(f, names.v[i], e);
+    ok = ok && take_result(f, e);
+    while (f && f->n) input_close(&f->in[--f->n]);
+    free(f);
+    return ok;
+}

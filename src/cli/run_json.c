@@ -1,0 +1,102 @@
+/* What `kiln run` tells at the end, for machines (docs/run.md). */
+#include "cli/run.h"
+
+#include "wire/json.h"
+#include "base/ban.h"
+#include <sys/wait.h>
+
+static void put_number(json_out *o, const char *key, uint64_t v)
+{
+    json_put_key(o, str_of(key));
+    json_put_u64(o, v);
+}
+
+static void put_path(json_out *o, const char *key, const char *path)
+{
+    json_put_key(o, str_of(key));
+    if (path)
+        input_path_json(o, path);
+    else
+        json_put_null(o);
+}
+
+static void put_ending(json_out *o, int status)
+{
+    json_put_key(o, STR("status"));
+    if (WIFEXITED(status))
+        json_put_i64(o, WEXITSTATUS(status));
+    else
+        json_put_null(o);
+    json_put_key(o, STR("signal"));
+    if (WIFSIGNALED(status))
+        json_put_i64(o, WTERMSIG(status));
+    else
+        json_put_null(o);
+}
+
+static void put_counters(json_out *o, const run_report *p)
+{
+    json_put_key(o, STR("capture"));
+    json_put_object(o);
+#define X(name, what) put_number(o, #name, p->capture.name);
+    CAPTURE_COUNTERS(X)
+#undef X
+    json_put_object_end(o);
+    json_put_key(o, STR("export"));
+    json_put_object(o);
+#define X(name, what) put_number(o, #name, p->sent.name);
+    OTLP_COUNTERS(X)
+#undef X
+    json_put_object_end(o);
+    json_put_key(o, STR("heap"));
+    json_put_object(o);
+    put_number(o, "samples", p->heap_samples);
+    put_number(o, "stacks_lost", p->heap_stacks_lost);
+    put_number(o, "live_lost", p->heap_live_lost);
+    json_put_object_end(o);
+}
+
+static void put_lists(json_out *o, const run *r)
+{
+    json_put_key(o, STR("processes"));
+    json_put_array(o);
+    for (size_t i = 0; i < r->processes.n; i++) {
+        o->flat_at = o->depth + 1;
+        json_put_object(o);
+        put_number(o, "pid", r->processes.v[i].pid);
+        json_put_key(o, STR("reported"));
+        json_put_bool(o, r->processes.v[i].reported);
+        json_put_object_end(o);
+    }
+    json_put_array_end(o);
+    json_put_key(o, STR("advice"));
+    json_put_array(o);
+    for (size_t i = 0; i < r->report.advice.n; i++) json_put_str(o, r->report.advice.v[i]);
+    json_put_array_end(o);
+}
+
+void run_tell_json(run *r)
+{
+    const run_report *p = &r->report;
+    json_out o = {.b = &r->c->out, .pretty = true};
+    json_put_object(&o);
+    put_number(&o, "schema", 1);
+    put_path(&o, "program", r->path);
+    put_ending(&o, r->end.status);
+    put_number(&o, "start", r->end.start_ns);
+    put_number(&o, "duration_ns", r->end.run_ns);
+    put_number(&o, "cpu_ns", r->end.cpu_ns);
+    put_number(&o, "own_cpu_ns", p->own_cpu_ns);
+    put_number(&o, "own_peak_kb", p->peak_kb);
+    put_path(&o, "cpu_source", p->perf ? "perf" : p->timer ? "timer" : NULL);
+    put_number(&o, "samples", r->n_samples);
+    put_number(&o, "threads", r->n_threads);
+    put_number(&o, "locations", r->symbols.n_locations);
+    put_number(&o, "named", r->symbols.n_found);
+    put_path(&o, "output", r->output);
+    put_path(&o, "html", r->html);
+    put_counters(&o, p);
+    put_lists(&o, r);
+    json_put_object_end(&o);
+    buf_putc(&r->c->out, '\n');
+}

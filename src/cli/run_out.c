@@ -1,0 +1,257 @@
+/* What `kiln run` tells at the end, for people. */
+#include "cli/run.h"
+
+#include "cli/top_out.h"
+#include "base/ban.h"
+#include <signal.h>
+#include <sys/wait.h>
+
+enum { LABEL = 12, WIDTH = 80, ROWS = 10, SYMBOL_LINES = 3 };
+
+static void tail(buf *b, const char *fmt, ...) PRINTF(2, 3);
+
+/* "a", "a, b", "a, b, c". */
+static void tail(buf *b, const char *fmt, ...)
+{
+    char piece[256];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(piece, sizeof piece, fmt, ap);
+    va_end(ap);
+    if (b->n) buf_z(b, ", ");
+    buf_z(b, piece);
+}
+
+static size_t width_of(const run *r)
+{
+    size_t w = question_width(r->c);
+    return w == SIZE_MAX ? WIDTH : w;
+}
+
+/* A label, and text wrapped beside it; `text` is emptied. */
+static void item(run *r, paint p, const char *label, buf *text)
+{
+    buf *out = &r->c->out;
+    buf prose = {0};
+    bool color = r->c->term.color;
+    buf_putc(text, '\0');
+    if (text->failed) out->failed = true;
+    if (text->n > 1) {
+        wrap_text(&prose, text->p, LABEL, (unsigned)width_of(r));
+        buf_printf(out, "  %s%-*s%s", paint_on(color, p), LABEL - 2, label,
+                   paint_on(color, PAINT_OFF));
+        buf_put(out, prose.p + LABEL, prose.n - LABEL);
+    }
+    buf_free(&prose);
+    buf_reset(text);
+}
+
+/* ---- the lines ---- */
+
+void run_ending(buf *b, int status)
+{
+    if (WIFEXITED(status)) {
+        buf_printf(b, "ended with status %d", WEXITSTATUS(status));
+        return;
+    }
+    const char *name = sigabbrev_np(WTERMSIG(status));
+    buf_printf(b, "was killed by signal %d", WTERMSIG(status));
+    if (name) buf_printf(b, " (SIG%s)", name);
+}
+
+static void put_head(run *r)
+{
+    char t[HUMAN_MAX];
+    buf *b = &r->c->out;
+    bool color = r->c->term.color;
+    buf_printf(b, "%skiln:%s %s ran for %s", paint_on(color, PAINT_BOLD),
+               paint_on(color, PAINT_OFF), r->c->args[0], human_duration(r->end.run_ns, t));
+    if (r->end.status) {
+        buf_printf(b, " and %s", paint_on(color, PAINT_YELLOW));
+        run_ending(b, r->end.status);
+        buf_z(b, paint_on(color, PAINT_OFF));
+    }
+    buf_putc(b, '\n');
+}
+
+static void put_captured(run *r, buf *t)
+{
+    const run_report *p = &r->report;
+    char n[HUMAN_MAX], d[HUMAN_MAX];
+    const char *by = p->perf && !p->timer   ? " (perf events)"
+                     : p->timer && !p->perf ? " (timers)"
+                                            : "";
+    if (p->n)
+        tail(t, "%s CPU samples at %u Hz%s", human_count(p->capture.cpu_samples, n), r->hz, by);
+    else
+        tail(t, "%s samples", human_count(r->n_samples, n));
+    if (r->wall_ns)
+        tail(t, "%s wall-clock samples every %s", human_count(p->capture.wall_samples, n),
+             human_duration(r->wall_ns, d));
+    if (r->c->o.heap) tail(t, "%s sampled allocations", human_count(p->heap_samples, n));
+    if (r->n_threads)
+        tail(t, "%s thread%s", human_count(r->n_threads, n), r->n_threads == 1 ? "" : "s");
+    if (r->processes.n)
+        tail(t, "%s process%s", human_count(r->processes.n, n), r->processes.n == 1 ? "" : "es");
+    item(r, PAINT_BOLD, "captured", t);
+}
+
+static void put_sent(run *r, buf *t)
+{
+    char n[HUMAN_MAX], b[HUMAN_MAX];
+    const otlp_counts *s = &r->report.sent;
+    if (!r->live) return;
+    buf_printf(t, "%s profiles to %s, %s in %s requests", human_count(s->items_accepted, n),
+               r->c->o.address, human_bytes(s->bytes_sent, b),
+               human_count(s->attempts, (char[HUMAN_MAX]){0}));
+    item(r, PAINT_BOLD, "sent", t);
+}
+
+static void put_lost(run *r, buf *t)
+{
+    run_loss v[RUN_LOSSES];
+    char n[HUMAN_MAX];
+    size_t k = run_losses(&r->report, v);
+    for (size_t i = 0; i < k; i++) {
+        buf_printf(t, "%s %s", human_count(v[i].n, n), v[i].what);
+        item(r, PAINT_YELLOW, i ? "" : "lost", t);
+    }
+    if (!k && r->report.n) buf_z(t, "nothing");
+    item(r, PAINT_BOLD, "lost", t);
+}
+
+static void put_cost(run *r, buf *t)
+{
+    const run_report *p = &r->report;
+    char own[HUMAN_MAX], all[HUMAN_MAX], share[HUMAN_MAX], mem[HUMAN_MAX];
+    if (!p->n) return;
+    buf_printf(t, "%s of CPU in the agent's threads, %s of the program's %s",
+               human_duration(p->own_cpu_ns, own),
+               human_percent(p->own_cpu_ns, r->end.cpu_ns, share),
+               human_duration(r->end.cpu_ns, all));
+    if (p->peak_kb) buf_printf(t, "; %s of memory", human_bytes(p->peak_kb * 1024, mem));
+    item(r, PAINT_BOLD, "cost", t);
+}
+
+/* ---- the table ---- */
+
+/* The first profile that has something; its processes are added up. */
+static bool choose_type(run *r)
+{
+    const model *m = &r->in.doc.model;
+    for (size_t i = 0; i < m->profiles.n; i++) {
+        const profile *p = &m->profiles.v[i];
+        str type = dict_str(&m->dict, p->sample_type.type);
+        if (!p->n_samples) continue;
+        char *z = arena_zero(&r->arena, type.n + 1);
+        if (z && type.n) memcpy(z, type.p, type.n);
+        r->c->o.wanted_type = z;
+        r->c->o.all = true;
+        return z != NULL;
+    }
+    return false;
+}
+
+static void put_table(run *r)
+{
+    cli *c = r->c;
+    question q = {0};
+    flat f;
+    err e = {0};
+    if (!choose_type(r)) return;
+    if (!c->o.width.given && !c->term.tty) c->o.width = (option_count){true, WIDTH};
+    flat_opts o = question_flat(c, ROWS);
+    bool ok = question_take(&q, c, &r->in, BY_FUNCTION);
+    r->in = (input){0}; /* it is the question's now */
+    if (!ok) return;
+    buf_putc(&c->out, '\n');
+    if (flat_of(&q.v, &o, &q.arena, &f, &e))
+        top_text(&q, &f);
+    else
+        question_fail(&q, &e);
+    buf_putc(&c->out, '\n');
+    question_close(&q);
+}
+
+/* ---- what was written, and what more there could be ---- */
+
+static void put_written(run *r, buf *t)
+{
+    char n[HUMAN_MAX];
+    if (r->output) tail(t, "%s (%s)", r->output, human_bytes(r->otlp_bytes, n));
+    if (r->html) tail(t, "%s (opens in a browser)", r->html);
+    item(r, PAINT_BOLD, "written", t);
+    if (r->has_old) {
+        buf_printf(t, "kiln diff %s.old %s", r->output, r->output);
+        item(r, PAINT_DIM, "compare", t);
+    }
+    if (r->html_missing) {
+        buf_z(t, "no HTML: this kiln was built without its viewer (npm could not fetch it)");
+        item(r, PAINT_DIM, "", t);
+    }
+}
+
+static void put_empty(run *r, buf *t)
+{
+    char cpu[HUMAN_MAX], d[HUMAN_MAX];
+    if (r->n_samples || r->live) return;
+    if (!r->report.n && !r->processes.n)
+        buf_z(t, "nothing: the agent did not start in it, or was not allowed to end (what it said "
+                 "is above)");
+    else
+        buf_printf(
+            t,
+            "nothing: it used %s of CPU, and a sample is taken every %s of it; try --hz 1000, "
+            "or --wall for a program that waits",
+            human_duration(r->end.cpu_ns, cpu), human_duration(1000000000 / r->hz, d));
+    item(r, PAINT_YELLOW, "written", t);
+}
+
+static void put_silent(run *r, buf *t)
+{
+    size_t silent = 0;
+    for (size_t i = 0; i < r->processes.n; i++) silent += !r->processes.v[i].reported;
+    if (!silent) return;
+    buf_printf(t, "%zu process%s still ran or ended suddenly: up to a second at %s end is missing",
+               silent, silent == 1 ? "" : "es", silent == 1 ? "its" : "their");
+    item(r, PAINT_YELLOW, "missing", t);
+}
+
+static void put_names(run *r, buf *t)
+{
+    size_t told = 0;
+    for (size_t i = 0; i < r->symbols.v.n && told < SYMBOL_LINES; i++) {
+        const symbolized *s = &r->symbols.v.v[i];
+        const char *advice = symbolize_advice(s);
+        char n[HUMAN_MAX], all[HUMAN_MAX];
+        if (!advice || s->n_found == s->n_locations) continue;
+        buf_printf(t, "%.*s: %s of %s addresses have names; %s", STR_ARG(s->name),
+                   human_count(s->n_found, n), human_count(s->n_locations, all), advice);
+        item(r, PAINT_YELLOW, told++ ? "" : "names", t);
+    }
+}
+
+static void put_advice(run *r, buf *t)
+{
+    for (size_t i = 0; i < r->report.advice.n; i++) {
+        buf_str(t, r->report.advice.v[i]);
+        item(r, PAINT_YELLOW, i ? "" : "more", t);
+    }
+}
+
+void run_tell(run *r)
+{
+    buf t = {0};
+    put_head(r);
+    put_captured(r, &t);
+    put_sent(r, &t);
+    put_lost(r, &t);
+    put_cost(r, &t);
+    put_table(r);
+    put_written(r, &t);
+    put_empty(r, &t);
+    put_silent(r, &t);
+    put_names(r, &t);
+    put_advice(r, &t);
+    buf_free(&t);
+}

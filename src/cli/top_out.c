@@ -1,0 +1,47 @@
+/* The table of `kiln top`. */
+#include "cli/top_out.h"
+
+#include "draw/text.h"
+#include "base/ban.h"
+
+enum { LEFT = 46 }; /* columns before the name */
+
+static void put_row(question *q, const flat *f, const flat_row *r, int64_t sum, size_t width)
+{
+    buf *b = &q->c->out;
+    char flat_[HUMAN_MAX], cum[HUMAN_MAX], p1[HUMAN_MAX], p2[HUMAN_MAX], p3[HUMAN_MAX];
+    const frame *x = &f->frames->v.v[r->frame];
+    buf_printf(b, "%11s %s %s %11s %s  ", question_value(q, r->flat, flat_),
+               percent_text(r->flat, q->v.total, p1), percent_text(sum, q->v.total, p2),
+               question_value(q, r->cum, cum), percent_text(r->cum, q->v.total, p3));
+    const char *mark = !(x->flags & FRAME_INLINED) ? ""
+                       : x->flags & FRAME_CALLED   ? " (partly inlined)"
+                                                   : " (inlined)";
+    size_t room = width == SIZE_MAX ? SIZE_MAX : width - LEFT - strlen(mark);
+    text_clipped(b, x->label, room);
+    buf_printf(b, "%s%s%s\n", paint_on(q->c->term.color, *mark ? PAINT_DIM : PAINT_OFF), mark,
+               paint_on(q->c->term.color, PAINT_OFF));
+}
+
+void top_text(question *q, const flat *f)
+{
+    buf *b = &q->c->out;
+    char shown[HUMAN_MAX], cut[HUMAN_MAX];
+    int64_t sum = 0;
+    for (size_t i = 0; i < f->n; i++) sum = add_saturating(sum, f->v[i].flat, NULL);
+    question_head(q, b);
+    if (f->n_dropped || f->n < f->n_all) {
+        buf_printf(b, "%sshowing %s in %zu of %zu frames", paint_on(q->c->term.color, PAINT_DIM),
+                   question_value(q, sum, shown), f->n, f->n_all + f->n_dropped);
+        if (f->n_dropped)
+            buf_printf(b, "; %zu below %s left out (--nodefraction)", f->n_dropped,
+                       question_value(q, f->cutoff, cut));
+        buf_printf(b, "%s\n", paint_on(q->c->term.color, PAINT_OFF));
+    }
+    buf_printf(b, "%11s %5s%% %5s%% %11s %5s%%\n", "flat", "flat", "sum", "cum", "cum");
+    sum = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        sum = add_saturating(sum, f->v[i].flat, NULL);
+        put_row(q, f, &f->v[i], sum, question_width(q->c));
+    }
+}
