@@ -25,17 +25,20 @@ typedef struct heap_entry { /* totals since the start of one stack */
 typedef struct heap_counts {
     uint64_t samples;     /* allocations sampled */
     uint64_t stacks_lost; /* the table of stacks was full: counted under one entry without frames */
-    uint64_t live_lost;   /* the table of live blocks was full: their free will not be seen */
-    uint64_t interval;    /* bytes between samples, on average */
+    uint64_t live_lost; /* the table of live blocks was full: counted as allocated, not as in use */
+    uint64_t interval;  /* bytes between samples, on average */
 } heap_counts;
 
 /* libkiln-heap.so: `kiln_heap_for_agent`. */
 typedef struct heap_for_agent {
     uint32_t version;
-    bool (*start)(uint64_t interval); /* from here on samples are taken */
-    void (*stop)(void);
+    bool (*start)(
+        uint64_t interval); /* from here on samples are taken; false: no memory, or no agent */
+    void (*stop)(void);     /* no more samples; what is freed is still seen */
     void (*each)(void (*f)(void *who, const heap_entry *e),
                  void *who); /* takes no lock of malloc's */
     heap_counts (*counts)(void);
-    void (*forked)(void); /* in the child: the parent's other threads are gone */
+    /* In the child of a fork, before anybody else runs: alloc_* and counts begin at 0, inuse_* is what the
+     * child was left with. */
+    void (*forked)(void);
 } heap_for_agent;
