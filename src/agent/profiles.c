@@ -1,6 +1,7 @@
 #include "agent/profiles.h"
 
 #include "base/utf8.h"
+#include "format/splunk.h"
 #include "model/builder.h"
 #include "sys/entropy.h"
 #include "wire/carried.h"
@@ -366,7 +367,8 @@ static void begin_logs(making *m)
     any record = {.kind = ANY_KVLIST, .n = 2, .kvlist = kv};
     uint32_t attrs[5], n = 0;
     if (text) {
-        attrs[n++] = builder_attribute_str(&m->b, STR(KILN_ATTR_SPLUNK_BODY), STR("text"));
+        attrs[n++] =
+            builder_attribute_str(&m->b, STR(KILN_ATTR_SPLUNK_BODY), STR(SPLUNK_BODY_NATIVE));
         attrs[n++] = builder_attribute_str(&m->b, STR("profiling.data.format"), STR("text"));
         attrs[n++] = builder_attribute_str(&m->b, STR("source.event.name"), STR("linux.callstack"));
     }

@@ -103,9 +103,8 @@ static bool hand_on(shipper *s, const model *m, err *e)
 {
     buf bytes = {0};
     if (s->c->to == EXPORT_FILE) return files_put(&s->files, m, e);
-    bool ok = s->c->to == EXPORT_SPLUNK
-                  ? format_splunk_logs.write(&format_splunk_logs, m, &(write_opts){0}, &bytes, e)
-                  : otlp_encode(m, &(otlp_encode_opts){0}, &bytes, e);
+    bool ok = s->c->to == EXPORT_SPLUNK ? splunk_write_logs(m, &(write_opts){0}, &bytes, e)
+                                        : otlp_encode(m, &(otlp_encode_opts){0}, &bytes, e);
     if (!ok) return buf_free(&bytes), false;
     return send_bytes(s, &bytes, e);
 }
@@ -227,10 +226,25 @@ otlp_counts shipper_counts(const shipper *s)
     return s->exporter ? exporter_counts(s->exporter) : s->counts;
 }
 
+/* What the exporter could not say while there was still hope. */
+static void say_lost(shipper *s)
+{
+    uint64_t lost = otlp_items_lost(&s->counts);
+    char text[160];
+    if (!lost) return;
+    snprintf(text, sizeof text, "%llu of %llu %s did not arrive", (unsigned long long)lost,
+             (unsigned long long)(s->counts.items_submitted + s->counts.items_queue_full),
+             s->c->to == EXPORT_SPLUNK ? "log records" : "profiles");
+    s->say(s->who, text);
+}
+
 void shipper_close(shipper *s, uint64_t timeout_ns)
 {
-    exporter_close(s->exporter, timeout_ns, &s->counts);
-    s->exporter = NULL;
+    if (s->exporter) {
+        exporter_close(s->exporter, timeout_ns, &s->counts);
+        s->exporter = NULL;
+        say_lost(s);
+    }
     images_close(&s->images);
     heap_forget(&s->heap_past);
 }

@@ -16,9 +16,16 @@ enum {
     SPLUNK_MAX_FRAMES = 1024,       /* of a stack */
 };
 
+/* Values of the attribute kiln.splunk.body: as it was read, or as the agent wants it written. */
+#define SPLUNK_BODY_TEXT "text"
+#define SPLUNK_BODY_NATIVE "native"
+
 /* LogsData (= ExportLogsServiceRequest), for JSON.  Ids are text and `flags` is a varint there:
  * JSON writes hex, and the tables know no fixed32. */
 const message_desc *splunk_logs_schema(void);
+
+/* format_splunk_logs.write, for those who need no reader. */
+NODISCARD bool splunk_write_logs(const model *m, const write_opts *o, buf *out, err *e);
 
 /* ---- a call stack as text ---- */
 
@@ -68,3 +75,15 @@ void splunk_thread_parse(str rest, splunk_thread *out);
 
 /* name(file:line:column), in the form that these options read; no line end. */
 void splunk_frame_put(const splunk_frame *f, const splunk_text_opts *o, buf *out);
+
+/* A frame of a native program, as it is known after symbolization. */
+typedef struct splunk_symbol {
+    str name;        /* as demangled, with or without parameters; "": no symbol */
+    str file;        /* "": not known */
+    int64_t line;    /* 0: not known */
+    str module;      /* path of the mapping; "": not known */
+    uint64_t offset; /* of the address in the module's file */
+} splunk_symbol;
+
+/* namespace.function(file:line), by the table of the team's notes (section 6); no line end. */
+void splunk_symbol_put(const splunk_symbol *s, buf *out);

@@ -102,4 +102,3 @@ uint32_t splunk_import_string(splunk_import *x, uint32_t string);
 
 NODISCARD bool splunk_read_logs(str bytes, bool hex_ids, const read_opts *o, arena *a, model *out,
                                 err *e);
-NODISCARD bool splunk_write_logs(const model *m, const write_opts *o, buf *out, err *e);

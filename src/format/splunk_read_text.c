@@ -27,7 +27,7 @@ static bool text_group(splunk_reader *r, const splunk_record *rec)
     g.attrs = r->scratch;
     g.attrs.n = 0;
     splunk_list_begin(r);
-    if (!splunk_list_str(r, &g.attrs, KILN_ATTR_SPLUNK_BODY, STR("text"))) return false;
+    if (!splunk_list_str(r, &g.attrs, KILN_ATTR_SPLUNK_BODY, STR(SPLUNK_BODY_TEXT))) return false;
     for (size_t i = 0; i < rec->attrs.n; i++) {
         const keyvalue *kv = &rec->attrs.v[i];
         if (!describes_measurement(kv->key)) continue;

@@ -14,8 +14,10 @@ static bool write_group(splunk_writer *w, buf *out)
         if (w->p[i].original_payload.n)
             splunk_write_lose(w, LOSS_ORIGINAL_PAYLOAD, 1, "profiles",
                               w->p[i].original_payload_format);
-    bool text =
-        w->shape != SPLUNK_SHAPE_TYPED && splunk_profile_attr(w, w->p, KILN_ATTR_SPLUNK_BODY);
+    const attribute *body = splunk_profile_attr(w, w->p, KILN_ATTR_SPLUNK_BODY);
+    bool text = w->shape != SPLUNK_SHAPE_TYPED && body;
+    w->native = body && body->value.kind == ANY_STRING &&
+                str_eq(any_str(&body->value), STR(SPLUNK_BODY_NATIVE));
     bool ok = text ? splunk_write_text(w, out) : splunk_write_pprof(w, out);
     arena_reset(&w->a);
     return ok;

@@ -24,6 +24,7 @@ typedef struct splunk_writer {
     const profile *p;
     uint32_t n;
     splunk_shape shape;
+    bool native; /* text in the form for native programs (splunk.h) */
     arena a;
     VEC(keyvalue) attrs; /* of its records */
     uint64_t frames;

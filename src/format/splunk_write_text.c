@@ -22,6 +22,15 @@ static void put_clean(splunk_writer *w, str s, buf *out)
     if (changed) splunk_write_lose(w, LOSS_NAME, 1, "function_table.name", s);
 }
 
+/* No escape exists: of a native program, whose threads may be called anything, a double quote becomes
+ * a single one. */
+static void put_thread_name(splunk_writer *w, str name, buf *out)
+{
+    if (!w->native) return buf_str(out, name);
+    for (size_t i = 0; i < name.n; i++)
+        buf_putc(out, name.p[i] == '"' ? '\'' : text_char(name.p[i]) ? name.p[i] : '?');
+}
+
 static void put_meta(splunk_writer *w, const stack_facts *f, buf *out)
 {
     splunk_thread t = {0};
@@ -29,7 +38,8 @@ static void put_meta(splunk_writer *w, const stack_facts *f, buf *out)
         f->state && f->state->value.kind == ANY_STRING ? any_str(&f->state->value) : (str){0};
     if (f->thread || f->name || f->id) {
         buf_putc(out, '"');
-        if (f->name && f->name->value.kind == ANY_STRING) buf_str(out, any_str(&f->name->value));
+        if (f->name && f->name->value.kind == ANY_STRING)
+            put_thread_name(w, any_str(&f->name->value), out);
         buf_putc(out, '"');
         if (f->thread && f->thread->value.kind == ANY_STRING) {
             splunk_thread_parse(any_str(&f->thread->value), &t);
@@ -57,8 +67,21 @@ static const attribute *location_attr(const splunk_writer *w, const location *l,
     return NULL;
 }
 
+static void put_symbol(splunk_writer *w, const location *at, const line *l, const splunk_frame *f,
+                       buf *out)
+{
+    const mapping *m = &w->d->mappings.v[at->mapping];
+    splunk_symbol s = {.name = f->name,
+                       .file = f->file,
+                       .line = l->line,
+                       .module = dict_str(w->d, m->filename),
+                       .offset = at->address - m->memory_start + m->file_offset};
+    splunk_symbol_put(&s, out);
+}
+
 /* One frame; what reads back as something else is in the ledger. */
-static void put_frame(splunk_writer *w, const line *l, const splunk_text_opts *o, buf *out)
+static void put_frame(splunk_writer *w, const location *at_location, const line *l,
+                      const splunk_text_opts *o, buf *out)
 {
     const function *fn = &w->d->functions.v[l->function];
     splunk_frame f = {.name = dict_str(w->d, fn->name),
@@ -67,7 +90,10 @@ static void put_frame(splunk_writer *w, const line *l, const splunk_text_opts *o
                       .column = l->column},
                  back;
     buf text = {0};
-    splunk_frame_put(&f, o, &text);
+    if (w->native)
+        put_symbol(w, at_location, l, &f, &text);
+    else
+        splunk_frame_put(&f, o, &text);
     size_t at = out->n;
     put_clean(w, buf_view(&text), out);
     buf_free(&text);
@@ -98,10 +124,12 @@ static void put_stack(splunk_writer *w, uint32_t stack, const splunk_text_opts *
             if (raw && raw->value.kind == ANY_STRING && l->lines.n == 1)
                 put_clean(w, any_str(&raw->value), out);
             else
-                put_frame(w, l->lines.n ? &w->d->lines.v[l->lines.at + k] : &none, o, out);
+                put_frame(w, l, l->lines.n ? &w->d->lines.v[l->lines.at + k] : &none, o, out);
             buf_putc(out, '\n');
         }
     }
+    if (!s.n && w->native)
+        buf_z(out, "\tat unknown.unknown(unknown:0)\n"); /* nobody could ask it */
 }
 
 /* Attributes of the sample: those of the thread go into the text, the rest to the record. */

@@ -384,13 +384,87 @@ static void test_memory(void **state)
     buf_free(&in);
 }
 
+/* The table of section 6 of the notes, row by row; S-56 to S-64. */
+static void test_native_frames(void **state)
+{
+    (void)state;
+    static const struct {
+        splunk_symbol s;
+        const char *want;
+    } cases[] = {
+#define SYM(n, f, l, m, o)                                                                         \
+    {.name = STR(n), .file = STR(f), .line = l, .module = STR(m), .offset = o}
+        {SYM("do_work", "/src/app/work.c", 42, "/usr/bin/app", 0), "global.do_work(work.c:42)"},
+        {SYM("app::net::Conn::read", "conn.cc", 17, "", 0), "app::net::Conn.read(conn.cc:17)"},
+        {SYM("app::net::Conn::read(int, char const*) const", "conn.cc", 17, "", 0),
+         "app::net::Conn.read(conn.cc:17)"},
+        {SYM("app::(anonymous namespace)::f(int)", "a.cc", 1, "", 0),
+         "app::(anonymous namespace).f(a.cc:1)"},
+        {SYM("(anonymous namespace)::f()", "a.cc", 1, "", 0), "(anonymous namespace).f(a.cc:1)"},
+        {SYM("helper(int)", "util.cc", 9, "", 0), "global.helper(util.cc:9)"},
+        {SYM("void app::put<int, std::pair<int, int> >(int)", "a.h", 3, "", 0),
+         "app.put<int, std::pair<int, int> >(a.h:3)"},
+        {SYM("std::function<void (int)>::operator()(int) const", "std_function.h", 591, "", 0),
+         "std::function<void (int)>.operator()(std_function.h:591)"},
+        {SYM("A::operator<(A const&) const", "a.h", 3, "", 0), "A.operator<(a.h:3)"},
+        {SYM("A::operator->() const", "a.h", 3, "", 0), "A.operator->(a.h:3)"},
+        {SYM("A::operator<< <int>(int)", "a.h", 3, "", 0), "A.operator<< <int>(a.h:3)"},
+        {SYM("operator new[](unsigned long)", "", 0, "/lib/libstdc++.so.6", 0),
+         "global.operator new[](unknown:0)"},
+        {SYM("A::operator bool() const", "a.h", 3, "", 0), "A.operator bool(a.h:3)"},
+        {SYM("main::{lambda(int)#1}::operator()(int) const", "m.cc", 4, "", 0),
+         "main::{lambda(int)#1}.operator()(m.cc:4)"},
+        {SYM("f(int)::{lambda()#2}::operator()() const", "m.cc", 4, "", 0),
+         "f(int)::{lambda()#2}.operator()(m.cc:4)"},
+        {SYM("decltype(auto) ns::g<int>(int)", "m.cc", 4, "", 0), "ns.g<int>(m.cc:4)"},
+        {SYM("<T as core::fmt::Debug>::fmt", "lib.rs", 7, "", 0),
+         "<T as core::fmt::Debug>.fmt(lib.rs:7)"},
+        {SYM("core::ops::function::FnOnce::call_once", "function.rs", 250, "", 0),
+         "core::ops::function::FnOnce.call_once(function.rs:250)"},
+        {SYM("compute", "", 0, "/usr/bin/app", 0x40), "global.compute(unknown:0)"},
+        {SYM("read", "", 0, "/usr/lib/x86_64-linux-gnu/libc.so.6", 1),
+         "global.read([libc.so.6]:0)"},
+        {SYM("_dl_fixup", "", 0, "/lib64/ld-linux-x86-64.so.2", 1),
+         "global._dl_fixup([ld-linux-x86-64.so.2]:0)"},
+        {SYM("__vdso_gettimeofday", "", 0, "[vdso]", 1), "global.__vdso_gettimeofday([vdso]:0)"},
+        {SYM("", "", 0, "/usr/bin/app", 0x2a1ca), "unknown.0x2a1ca(unknown:0)"},
+        {SYM("", "", 0, "/usr/lib/libc.so.6", 0x2a1ca), "unknown.0x2a1ca(unknown:0)"},
+        {SYM("", "", 0, "", 0x2a1ca), "unknown.unknown(unknown:0)"},
+        {SYM("f.constprop.0", "a.c", 1, "", 0), "global.f(a.c:1)"},
+        {SYM("f.isra.1", "a.c", 1, "", 0), "global.f(a.c:1)"},
+        {SYM("f.part.2.cold", "a.c", 1, "", 0), "global.f(a.c:1)"},
+        {SYM("f.llvm.123456", "a.c", 1, "", 0), "global.f(a.c:1)"},
+        {SYM("read@@GLIBC_2.2.5", "", 0, "", 0), "global.read(unknown:0)"},
+        {SYM("ns::f(int) [clone .constprop.0]", "a.cc", 1, "", 0), "ns.f(a.cc:1)"},
+        {SYM("bad\nname", "a.c", 1, "", 0), "global.bad?name(a.c:1)"},
+        {SYM("odd)name", "a.c", 1, "", 0), "global.oddname(a.c:1)"},
+        {SYM("app::Worker.run", "worker.cc", 17, "", 0), "app::Worker.run(worker.cc:17)"},
+        {SYM("main.main", "main.go", 5, "", 0), "main.main(main.go:5)"},
+        {SYM(".plt", "", 0, "/usr/bin/app", 0), "global.plt(unknown:0)"},
+        {SYM("f", "a.c", 0, "", 0), "global.f(a.c:0)"},
+        {SYM("ns::", "a.c", 1, "", 0), "global.ns::(a.c:1)"},
+        {SYM("<<<", "a.c", 1, "", 0), "global.<<<(a.c:1)"},
+        {SYM("operator", "a.c", 1, "", 0), "global.operator(a.c:1)"},
+#undef SYM
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        buf out = {0};
+        splunk_symbol_put(&cases[i].s, &out);
+        if (!str_eq(buf_view(&out), str_of(cases[i].want)))
+            fail_msg("%.*s: got %.*s, expected %s", STR_ARG(cases[i].s.name), (int)out.n, out.p,
+                     cases[i].want);
+        buf_free(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frames),    cmocka_unit_test(test_heads),
-        cmocka_unit_test(test_example),   cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_json),      cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_truncated), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_native_frames), cmocka_unit_test(test_frames),
+        cmocka_unit_test(test_heads),         cmocka_unit_test(test_example),
+        cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_json),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

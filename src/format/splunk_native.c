@@ -1,0 +1,235 @@
+/* Frames of native programs as the conventions want them: namespace, dot, function, file, line.
+ *
+ *   do_work, work.c 42                         global.do_work(work.c:42)
+ *   app::net::Conn::read(int), conn.cc 17      app::net::Conn.read(conn.cc:17)
+ *   read, nothing known, libc.so.6             global.read([libc.so.6]:0)
+ *   nothing but an address                     unknown.0x2a1ca(unknown:0) */
+#include "format/splunk.h"
+
+#include "base/ban.h"
+#include <inttypes.h>
+
+static str upto(str s, size_t n) { return (str){s.p, n}; }
+static str from(str s, size_t at) { return (str){s.p + at, s.n - at}; }
+
+static bool at_word(str s, size_t i, str word)
+{
+    return s.n - i >= word.n && !memcmp(s.p + i, word.p, word.n);
+}
+
+static bool is_name_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$';
+}
+
+/* ---- what compilers and linkers hang onto a name ---- */
+
+static bool is_clone(str word)
+{
+    static const char *const words[] = {"constprop", "isra",  "part",       "cold",     "llvm",
+                                        "lto_priv",  "clone", "localalias", "str",      "cfi",
+                                        "cfi_jt",    "warm",  "hot",        "unlikely", "resume",
+                                        "destroy",   "actor"};
+    bool digits = word.n > 0;
+    for (size_t i = 0; i < word.n; i++) digits &= word.p[i] >= '0' && word.p[i] <= '9';
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (str_eq(word, str_of(words[i]))) return true;
+    return digits;
+}
+
+/* read@@GLIBC_2.2.5, f.part.0, f(int) [clone .cold] */
+static str without_clones(str s)
+{
+    const char *at = s.n ? memchr(s.p, '@', s.n) : NULL;
+    if (at && at > s.p) s.n = (size_t)(at - s.p);
+    for (size_t i = 1; i + 8 < s.n; i++)
+        if (at_word(s, i, STR(" [clone "))) s.n = i;
+    for (;;) {
+        const char *dot = s.n ? memrchr(s.p, '.', s.n) : NULL;
+        if (!dot || dot == s.p || !is_clone(from(s, (size_t)(dot - s.p) + 1))) return s;
+        s.n = (size_t)(dot - s.p);
+    }
+}
+
+/* ---- C++ and Rust names ---- */
+
+/* Behind `operator`: its symbol, which may look like brackets. */
+static size_t skip_operator(str s, size_t i)
+{
+    if (at_word(s, i, STR("()")) || at_word(s, i, STR("[]"))) return i + 2;
+    while (i < s.n && !is_name_char(s.p[i]) && s.p[i] != '(' && s.p[i] != ' ' && s.p[i] != '[') i++;
+    if (i < s.n && s.p[i] == ' ') /* operator new[], operator bool */
+        while (i < s.n && s.p[i] != '(') i++;
+    return i;
+}
+
+static bool is_operator(str s, size_t i)
+{
+    str word = STR("operator");
+    return at_word(s, i, word) && (i == 0 || !is_name_char(s.p[i - 1])) &&
+           (s.n == i + word.n || !is_name_char(s.p[i + word.n]));
+}
+
+/* Behind the bracket that closes the one at i; s.n when none does. */
+static size_t skip_brackets(str s, size_t i)
+{
+    size_t depth = 0;
+    while (i < s.n) {
+        char c = s.p[i];
+        if (is_operator(s, i)) {
+            i = skip_operator(s, i + 8);
+            continue;
+        }
+        if (c == '(' || c == '<' || c == '[' || c == '{') depth++;
+        bool arrow = c == '>' && i && s.p[i - 1] == '-';
+        if ((c == ')' || c == '>' || c == ']' || c == '}') && !arrow && --depth == 0) return i + 1;
+        i++;
+    }
+    return s.n;
+}
+
+typedef struct parts {
+    size_t begin; /* behind a return type */
+    size_t split; /* of the last top-level `::`; 0: none */
+    size_t end;   /* before the parameters */
+} parts;
+
+/* A group in parentheses is part of the name when more of the name follows: f(int)::local. */
+static bool goes_on(str s, size_t i)
+{
+    if (at_word(s, i, STR(" const::"))) return true;
+    return at_word(s, i, STR("::"));
+}
+
+/* Parentheses that are no parameters. */
+static bool is_part(str s, size_t i)
+{
+    str word = STR("decltype");
+    return at_word(s, i, STR("(anonymous namespace)")) ||
+           (i >= word.n && at_word(s, i - word.n, word));
+}
+
+static parts parse(str s)
+{
+    parts p = {.end = s.n};
+    for (size_t i = 0; i < s.n;) {
+        char c = s.p[i];
+        if (is_operator(s, i)) {
+            i = skip_operator(s, i + 8);
+            continue;
+        }
+        if (c == '(') {
+            size_t next = skip_brackets(s, i);
+            if (!is_part(s, i) && !goes_on(s, next)) {
+                p.end = i;
+                break;
+            }
+            i = next;
+        } else if (c == '<' || c == '{' || c == '[') {
+            i = skip_brackets(s, i);
+        } else if (at_word(s, i, STR("::"))) {
+            p.split = i;
+            i += 2;
+        } else {
+            if (c == ' ' && i + 1 < s.n && !at_word(s, i, STR(" const::")))
+                p.begin = i + 1, p.split = 0;
+            i++;
+        }
+    }
+    return p;
+}
+
+static bool is_balanced(str s)
+{
+    int depth = 0;
+    for (size_t i = 0; i < s.n && depth >= 0; i++) depth += (s.p[i] == '(') - (s.p[i] == ')');
+    return depth == 0;
+}
+
+/* A line cannot hold its own end; a lone parenthesis would be taken for the file's. */
+static void put_text(str s, buf *out)
+{
+    bool balanced = is_balanced(s);
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (!balanced && (c == '(' || c == ')')) continue;
+        buf_putc(out, c < 0x20 || c == 0x7f ? '?' : (char)c);
+    }
+}
+
+/* A dot outside of brackets: the name was written in this form already, or Go's. */
+static bool has_dot(str s)
+{
+    for (size_t i = 0; i < s.n && !strchr("<({[", s.p[i]); i++)
+        if (s.p[i] == '.' && i) return true;
+    return false;
+}
+
+static void put_function(str name, buf *out)
+{
+    str s = without_clones(name);
+    parts p = parse(s);
+    if (p.end <= p.begin) p = (parts){.end = s.n};
+    str whole = upto(from(s, p.begin), p.end - p.begin);
+    if (has_dot(whole)) {
+        put_text(whole, out);
+    } else if (p.split > p.begin && p.split + 2 < p.end) {
+        str space = upto(whole, p.split - p.begin), last = from(whole, p.split + 2 - p.begin);
+        put_text(space, out);
+        buf_putc(out, '.');
+        put_text(last, out);
+    } else {
+        buf_z(out, "global.");
+        put_text(whole.n > 1 && whole.p[0] == '.' ? from(whole, 1) : whole, out); /* .plt */
+    }
+}
+
+/* ---- files ---- */
+
+static str base_of(str path)
+{
+    const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+    return slash ? from(path, (size_t)(slash - path.p) + 1) : path;
+}
+
+/* What the system itself brings into a process (S-62). */
+static bool is_system(str module)
+{
+    static const char *const begins[] = {"libc.so",  "libc-2.",  "libm.so",   "libpthread.so",
+                                         "libdl.so", "librt.so", "ld-linux",  "ld-2.",
+                                         "ld-musl",  "ld64.so",  "linux-vdso"};
+    if (str_eq(module, STR("[vdso]"))) return true;
+    for (size_t i = 0; i < ARRAY_LEN(begins); i++)
+        if (str_starts(module, str_of(begins[i]))) return true;
+    return false;
+}
+
+static void put_place(const splunk_symbol *s, buf *out)
+{
+    str module = base_of(s->module);
+    bool bracketed = module.n && module.p[0] == '[';
+    if (s->file.n) {
+        put_text(base_of(s->file), out);
+    } else if (s->name.n && is_system(module)) {
+        if (!bracketed) buf_putc(out, '[');
+        put_text(module, out);
+        if (!bracketed) buf_putc(out, ']');
+    } else {
+        buf_z(out, "unknown");
+    }
+    buf_printf(out, ":%" PRId64, s->file.n && s->line > 0 ? s->line : 0);
+}
+
+void splunk_symbol_put(const splunk_symbol *s, buf *out)
+{
+    if (s->name.n)
+        put_function(s->name, out);
+    else if (s->module.n)
+        buf_printf(out, "unknown.0x%" PRIx64, s->offset);
+    else
+        buf_z(out, "unknown.unknown");
+    buf_putc(out, '(');
+    put_place(s, out);
+    buf_putc(out, ')');
+}
