@@ -70,8 +70,12 @@ static bool choose_rates(run *r, err *e)
 static bool can_write(run *r)
 {
     const char *const files[] = {r->output, r->html, r->json && *r->json ? r->json : NULL};
-    output out;
-    if (r->output && !output_choose(r->c, r->output, &out)) return false;
+    if (r->output && !format_for_path(str_of(r->output))) {
+        cli_fail(r->c, EXIT_USAGE,
+                 "%s: the name does not say which format to write, as x.otlp and x.pb.gz do",
+                 r->output);
+        return false;
+    }
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
         err e = {0};
         if (!files[i] || file_placeable(files[i], &e)) continue;

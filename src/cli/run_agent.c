@@ -93,6 +93,21 @@ static const char *preload(run *r, err *e)
 
 /* ---- the environment ---- */
 
+/* A name for the agent, where % is a letter with a meaning: ours is doubled. */
+static const char *in_tmp(run *r, const char *variable, const char *name)
+{
+    buf b = {0};
+    buf_printf(&b, "%s=", variable);
+    for (const char *p = r->tmp; *p; p++) {
+        if (*p == '%') buf_putc(&b, *p);
+        buf_putc(&b, *p);
+    }
+    buf_printf(&b, "/%s", name);
+    const char *t = b.failed ? NULL : text(r, "%.*s", STR_ARG(buf_view(&b)));
+    buf_free(&b);
+    return t;
+}
+
 static bool same_variable(const char *a, const char *b)
 {
     size_t n = strcspn(a, "=");
@@ -144,7 +159,7 @@ static bool add_files(run *r, texts *env, err *e)
 {
     return (push(r, env, "KILN_EXPORT=file") && push(r, env, "KILN_SYMBOLIZE=off") &&
             push(r, env, "KILN_FLUSH_INTERVAL=1000") && push(r, env, "KILN_FILE_KEEP=0") &&
-            push(r, env, text(r, "KILN_FILE=%s/%%p-%%n.otlp", r->tmp))) ||
+            push(r, env, in_tmp(r, "KILN_FILE", "%p-%n.otlp"))) ||
            err_set(e, ERR_LIMIT, "out of memory");
 }
 
@@ -155,7 +170,9 @@ static bool add_wishes(run *r, texts *env, err *e)
         push(r, env,
              text(r, "KILN_PROFILE=cpu%s%s", r->wall_ns ? ",wall" : "", o->heap ? ",heap" : "")) &&
         push(r, env, text(r, "KILN_CPU_HZ=%u", r->hz)) &&
-        push(r, env, text(r, "KILN_REPORT=%s/%%p.json", r->tmp));
+        push(r, env, in_tmp(r, "KILN_REPORT", "%p.json"));
+    /* What the agents say is in their reports, and told at the end. */
+    if (!getenv("KILN_QUIET")) ok = ok && push(r, env, "KILN_QUIET=1");
     if (r->wall_ns)
         ok = ok && push(r, env, text(r, "KILN_WALL_INTERVAL=%u", (unsigned)(r->wall_ns / 1000000)));
     return ok || err_set(e, ERR_LIMIT, "out of memory");

@@ -18,6 +18,50 @@ typedef struct fold {
     size_t n;
 } fold;
 
+/* ---- levels: what is in use was said at each flush, and the last word counts ---- */
+
+static bool is_level(const model *m, const profile *p)
+{
+    return str_starts(dict_str(&m->dict, p->sample_type.type), STR("inuse_"));
+}
+
+static uint64_t end_of(const profile *p) { return p->time_unix_nano + p->duration_nano; }
+
+static bool same_level(const model *a, const profile *p, const model *b, const profile *q)
+{
+    return str_eq(dict_str(&a->dict, p->sample_type.type),
+                  dict_str(&b->dict, q->sample_type.type)) &&
+           resource_equal(&a->resources.v[a->scopes.v[p->scope].resource],
+                          &b->resources.v[b->scopes.v[q->scope].resource]);
+}
+
+/* The older one of two levels of the same thing. */
+static profile *older_level(model *a, profile *p, model *b)
+{
+    for (size_t i = 0; i < b->profiles.n; i++) {
+        profile *q = &b->profiles.v[i];
+        if (q == p || !q->n_samples || !is_level(b, q) || !same_level(a, p, b, q)) continue;
+        return end_of(p) <= end_of(q) ? p : q;
+    }
+    return NULL;
+}
+
+static void drop_old_levels(input *in, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        model *m = &in[i].doc.model;
+        for (size_t k = 0; k < m->profiles.n; k++) {
+            profile *p = &m->profiles.v[k];
+            for (size_t j = i; j < n && p->n_samples && is_level(m, p); j++) {
+                profile *old = older_level(m, p, &in[j].doc.model);
+                if (old) old->n_samples = 0;
+            }
+        }
+    }
+}
+
+/* ---- folding ---- */
+
 /* The last k become one of generation g. */
 static bool fold_last(fold *f, size_t k, unsigned g, bool final, err *e)
 {
@@ -25,6 +69,7 @@ static bool fold_last(fold *f, size_t k, unsigned g, bool final, err *e)
     input one = {.path = f->r->output};
     const model *all[OPEN];
     one.arena.seed = f->r->c->seed;
+    drop_old_levels(from, k);
     bool ok = merge_prepare(f->r->c, from, k, &one.arena, e);
     for (size_t i = 0; i < k; i++) all[i] = &from[i].doc.model;
     merge_opts o = {.join = true, .canonical = final, .copy_strings = true};

@@ -196,8 +196,8 @@ static void put_empty(run *r, buf *t)
     char cpu[HUMAN_MAX], d[HUMAN_MAX];
     if (r->n_samples || r->live) return;
     if (!r->report.n && !r->processes.n)
-        buf_z(t, "nothing: the agent did not start in it, or was not allowed to end (what it said "
-                 "is above)");
+        buf_z(t, "nothing: the agent did not start in it, or had no time to end; with KILN_QUIET=0 "
+                 "it says what it does");
     else
         buf_printf(
             t,
