@@ -15,7 +15,7 @@
 
 /* Off, a thread looks again after so many bytes: what it may miss when sampling starts. */
 enum { LOOK_BYTES = 16 << 10 };
-enum { OWN_FRAMES = 8 }; /* more than there are of ours between malloc and stack_here */
+enum { OWN_FRAMES = 12 }; /* at most, from operator new[] by way of malloc to stack_here */
 
 _Thread_local heap_thread heap_self;
 live heap_live;
@@ -61,6 +61,7 @@ static bool agents_own(heap_thread *t)
 COLD bool heap_due(size_t n)
 {
     heap_thread *t = &heap_self;
+    t->asked++;
     if (t->busy) return false;
     /* acquire: pairs with heap_start */
     uint64_t interval = atomic_load_explicit(&heap.interval, memory_order_acquire);
@@ -81,13 +82,20 @@ COLD bool heap_due(size_t n)
 
 /* ---- a sample */
 
-/* The stack of whoever called into this object, without our own frames. */
+static bool is_ours(uintptr_t pc)
+{
+    return pc - (uintptr_t)__ehdr_start < (uintptr_t)(etext - __ehdr_start);
+}
+
+/* The stack of whoever called into this object: without our own frames, and without those between them (an
+ * operator new that calls malloc). */
 static NOINLINE uint32_t stack_of_caller(void)
 {
     uintptr_t pcs[HEAP_FRAMES + OWN_FRAMES];
     uint8_t end = UNWIND_NO_RULE;
-    size_t n = heap.agent->stack_here(pcs, ARRAY_LEN(pcs), 0, &end), own = 0;
-    while (own < n && pcs[own] - (uintptr_t)__ehdr_start < (uintptr_t)(etext - __ehdr_start)) own++;
+    size_t n = heap.agent->stack_here(pcs, ARRAY_LEN(pcs), 0, &end),
+           own = n < OWN_FRAMES ? n : OWN_FRAMES;
+    while (own && !is_ours(pcs[own - 1])) own--;
     n -= own;
     if (n > HEAP_FRAMES) {
         n = HEAP_FRAMES;

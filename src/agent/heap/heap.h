@@ -12,6 +12,7 @@
 
 typedef struct heap_thread {
     size_t left;       /* bytes until heap_due has to be asked */
+    uint64_t asked;    /* times it was */
     uint64_t chance;   /* estimate_distance */
     uint64_t interval; /* that `left` was drawn by; 0: it was not drawn */
     bool seeded;
@@ -28,6 +29,19 @@ ALWAYS_INLINE bool heap_pass(size_t n)
     if (UNLIKELY(n >= heap_self.left)) return false;
     heap_self.left -= n;
     return true;
+}
+
+/* Where the thread is on the line of bytes.  Equal before and after: nothing was counted in between. */
+typedef struct heap_place {
+    size_t left;
+    uint64_t asked;
+} heap_place;
+
+ALWAYS_INLINE heap_place heap_here(void) { return (heap_place){heap_self.left, heap_self.asked}; }
+
+ALWAYS_INLINE bool heap_still(heap_place p)
+{
+    return heap_self.left == p.left && heap_self.asked == p.asked;
 }
 
 /* After heap_pass said false: whether the block is a sample; if so, heap_took has to follow when it was had. */
