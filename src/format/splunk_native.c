@@ -158,6 +158,15 @@ static void put_text(str s, buf *out)
     }
 }
 
+/* Is anything left when put_text is done with it? */
+static bool says_something(str s)
+{
+    bool balanced = is_balanced(s);
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] != ' ' && (balanced || (s.p[i] != '(' && s.p[i] != ')'))) return true;
+    return false;
+}
+
 /* A dot outside of brackets: the name was written in this form already, or Go's. */
 static bool has_dot(str s)
 {
@@ -166,12 +175,15 @@ static bool has_dot(str s)
     return false;
 }
 
-static void put_function(str name, buf *out)
+/* false: there is nothing to it. */
+static bool put_function(str name, buf *out)
 {
     str s = without_clones(name);
     parts p = parse(s);
     if (p.end <= p.begin) p = (parts){.end = s.n};
+    while (p.begin < p.end && strchr(".) ", s.p[p.begin])) p.begin++; /* .plt: no empty namespace */
     str whole = upto(from(s, p.begin), p.end - p.begin);
+    if (!says_something(whole)) return false;
     if (has_dot(whole)) {
         put_text(whole, out);
     } else if (p.split > p.begin && p.split + 2 < p.end) {
@@ -181,8 +193,9 @@ static void put_function(str name, buf *out)
         put_text(last, out);
     } else {
         buf_z(out, "global.");
-        put_text(whole.n > 1 && whole.p[0] == '.' ? from(whole, 1) : whole, out); /* .plt */
+        put_text(whole, out);
     }
+    return true;
 }
 
 /* ---- files ---- */
@@ -207,10 +220,10 @@ static bool is_system(str module)
 
 static void put_place(const splunk_symbol *s, buf *out)
 {
-    str module = base_of(s->module);
-    bool bracketed = module.n && module.p[0] == '[';
-    if (s->file.n) {
-        put_text(base_of(s->file), out);
+    str module = base_of(s->module), file = base_of(s->file);
+    bool bracketed = module.n && module.p[0] == '[', known = says_something(file);
+    if (known) {
+        put_text(file, out);
     } else if (s->name.n && is_system(module)) {
         if (!bracketed) buf_putc(out, '[');
         put_text(module, out);
@@ -218,16 +231,15 @@ static void put_place(const splunk_symbol *s, buf *out)
     } else {
         buf_z(out, "unknown");
     }
-    buf_printf(out, ":%" PRId64, s->file.n && s->line > 0 ? s->line : 0);
+    buf_printf(out, ":%" PRId64, known && s->line > 0 ? s->line : 0);
 }
 
 void splunk_symbol_put(const splunk_symbol *s, buf *out)
 {
-    if (s->name.n)
-        put_function(s->name, out);
-    else if (s->module.n)
+    bool named = s->name.n && put_function(s->name, out);
+    if (!named && s->module.n)
         buf_printf(out, "unknown.0x%" PRIx64, s->offset);
-    else
+    else if (!named)
         buf_z(out, "unknown.unknown");
     buf_putc(out, '(');
     put_place(s, out);

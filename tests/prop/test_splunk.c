@@ -200,8 +200,50 @@ static void test_pprof(void **state)
     }
 }
 
+/* Whatever a name and a file are made of: one line of the producer's grammar, a namespace, and the reader finds the
+ * file and the line that were put. */
+static void test_native(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = {
+        "::", "::", "f",           "app",   "Box",  "<",      ">",         "(",   ")",        "[",
+        "]",  "{",  "}",           " ",     "->",   "*",      "operator",  "int", "const",    ", ",
+        ".",  "@",  ".part.0",     "\n",    "\t",   "()",     "operator<", "'",   "\xc3\xa9", "$",
+        "at", "-",  "std::vector", ".cold", " at ", "global", "unknown",   "\"",  "#1",       "~"};
+    static const char *const files[] = {"",         "a.c",     "/x/y/b.cc", "odd (v2).c",
+                                        "sp ace.h", "lone(.c", "new\nline", "(",
+                                        "c.rs",     "dir/"};
+    static const char *const modules[] = {"", "/lib/libc.so.6", "[vdso]", "/usr/bin/app",
+                                          "ld-linux-x86-64.so.2"};
+    uint64_t first = first_seed();
+    for (uint64_t seed = first; seed < first + 200 * MESSAGES; seed++) {
+        rng r = {seed};
+        buf name = {0}, out = {0};
+        for (size_t n = below(&r, 9); n > 0; n--) buf_z(&name, PICK(&r, pieces));
+        splunk_symbol s = {.name = buf_view(&name),
+                           .file = str_of(PICK(&r, files)),
+                           .line = (int64_t)below(&r, 3),
+                           .module = str_of(PICK(&r, modules)),
+                           .offset = below(&r, 1000)};
+        splunk_symbol_put(&s, &out);
+        str text = buf_view(&out);
+        splunk_frame f;
+        bool ok = splunk_frame_parse(text, &(splunk_text_opts){.columns = true}, &f);
+        for (size_t i = 0; i < text.n; i++) ok &= (unsigned char)text.p[i] >= ' ';
+        const char *dot = text.n ? memchr(text.p, '.', text.n) : NULL;
+        ok = ok && dot && dot > text.p && f.name.n && !f.column && !f.line_end;
+        bool has_file = s.file.n > 1 && s.file.p[s.file.n - 1] != '/';
+        ok = ok && f.line == (has_file ? s.line : 0);
+        if (!ok)
+            fail_msg("KILN_SEED=%llu: `%.*s`, `%.*s` became `%.*s`", (unsigned long long)seed,
+                     STR_ARG(s.name), STR_ARG(s.file), STR_ARG(text));
+        buf_free(&name), buf_free(&out);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text), cmocka_unit_test(test_pprof)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text), cmocka_unit_test(test_pprof),
+                                       cmocka_unit_test(test_native)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
