@@ -52,7 +52,8 @@ void capture_close(void);
 /* In the child of a fork: forgets the parent's threads and samples, starts again.  */
 NODISCARD bool capture_forked(err *e);
 
-/* The calling thread is one of ours: never sampled, its CPU time counted as the agent's. */
+/* The calling thread is one of ours: never sampled, its CPU time counted as the agent's, all signals
+ * blocked; threads that it creates too.  name may be NULL. */
 void capture_own_thread(const char *name);
 /* Is the calling thread one of ours?  Callable from inside malloc, before capture_open too. */
 bool capture_is_own(void);

@@ -1,0 +1,384 @@
+#include "agent/capture.h"
+
+#include "agent/internal.h"
+#include "agent/life.h"
+#include "agent/signo.h"
+
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/ban.h"
+
+enum {
+    RING_BYTES = 1 << 20,
+    BATCH_BYTES = 4 << 20,
+    SAMPLER_STACK = 512 << 10,
+    CHILD_DELAY_NS = 20 * 1000000,
+    FORK_WAIT_NS = 50 * 1000000, /* that a fork waits for the sampler to be between two things */
+    STOP_WAIT_S = 1,
+    OWN_MAX = 16,
+};
+
+capture the_capture = {.gate = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The agent's own threads. */
+static _Atomic uint32_t own_tids[OWN_MAX];
+static _Atomic uint64_t own_ended; /* CPU time of those that are gone */
+static _Thread_local bool is_own;
+static bool fork_hooked, fork_gate, fork_lock;
+
+bool capture_here(void) { return atomic_load(&handler.pid) == (uint32_t)syscall(SYS_getpid); }
+
+/* ---- counters ---- */
+
+void counts_add(capture_counts *to, const capture_counts *n)
+{
+#define X(name, what) to->name += n->name;
+    CAPTURE_COUNTERS(X)
+#undef X
+}
+
+static capture_counts minus(capture_counts a, const capture_counts *b)
+{
+#define X(name, what) a.name -= b->name;
+    CAPTURE_COUNTERS(X)
+#undef X
+    return a;
+}
+
+capture_counts capture_totals(capture *c)
+{
+    capture_counts n = c->n;
+    n.strangers += atomic_load(&handler.strangers);
+    n.ring_full += atomic_load(&handler.ring_full);
+    n.threads_lost += threads_lost();
+    return n;
+}
+
+capture_counts capture_count(void)
+{
+    capture *c = &the_capture;
+    pthread_mutex_lock(&c->lock);
+    capture_counts n = capture_totals(c);
+    pthread_mutex_unlock(&c->lock);
+    return n;
+}
+
+uint64_t capture_own_cpu(void)
+{
+    uint64_t sum = atomic_load(&own_ended);
+    for (size_t i = 0; i < OWN_MAX; i++) {
+        uint32_t tid = atomic_load(&own_tids[i]);
+        if (tid) sum += task_cpu(tid);
+    }
+    return sum;
+}
+
+void capture_own_thread(const char *name)
+{
+    sigset_t all;
+    uint32_t tid = (uint32_t)gettid(), none = 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    if (name) pthread_setname_np(pthread_self(), name);
+    is_own = true;
+    thread_record *t = thread_add(tid, true);
+    if (t) {
+        t->own = true;
+        cpu_disarm(t);
+        life_adopt(t);
+    }
+    for (size_t i = 0; i < OWN_MAX; i++, none = 0)
+        if (atomic_compare_exchange_strong(&own_tids[i], &none, tid)) break;
+}
+
+void capture_own_ended(uint32_t tid)
+{
+    for (size_t i = 0; i < OWN_MAX; i++) {
+        uint32_t own = tid;
+        if (!atomic_compare_exchange_strong(&own_tids[i], &own, 0)) continue;
+        atomic_fetch_add(&own_ended, task_cpu(tid));
+        return;
+    }
+}
+
+bool capture_is_own(void) { return is_own; }
+
+const char *capture_source(void)
+{
+    const cpu_plan *p = cpu_planned();
+    return !p->period ? "" : p->events ? "perf" : "timer";
+}
+
+/* ---- memory of the handler ---- */
+
+static bool open_ring(uint32_t max_frames)
+{
+    ring *r = &handler.ring;
+    r->cell_bytes = (sizeof(ring_cell) + raw_bytes(max_frames) + 63) & ~(size_t)63;
+    for (r->n = 1; r->n * 2 * r->cell_bytes <= RING_BYTES;) r->n *= 2;
+    if (!r->cells) {
+        void *p = mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p == MAP_FAILED) return false;
+        r->cells = p;
+    }
+    return true;
+}
+
+/* Zero pages are an empty ring. */
+static void forget_ring(void)
+{
+    madvise(handler.ring.cells, RING_BYTES, MADV_DONTNEED);
+    atomic_store(&handler.ring.tail, 0);
+    atomic_store(&handler.ring.head, 0);
+}
+
+static bool open_registry(capture *c, err *e)
+{
+    c->registry = registry_open(NULL, e);
+    if (!c->registry) return false;
+    c->snapshots = 0;
+    atomic_store(&handler.door, registry_door(c->registry));
+    return true;
+}
+
+/* ---- starting ---- */
+
+static bool start_sampler(capture *c, uint64_t delay_ns, err *e)
+{
+    pthread_attr_t a;
+    sigset_t all, before;
+    c->delay_ns = delay_ns;
+    atomic_store(&c->stop, 0);
+    pthread_attr_init(&a);
+    pthread_attr_setstacksize(&a, SAMPLER_STACK);
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before); /* it is born with all of them blocked */
+    int sys = pthread_create(&c->sampler, &a, sampler_run, c);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&a);
+    c->has_sampler = sys == 0;
+    return sys == 0 || err_sys(e, sys, "the sampler's thread could not be started");
+}
+
+static void gone(thread_record *t) { cpu_disarm(t); }
+
+static bool open_wall(capture *c, err *e)
+{
+    if (!c->o.wall_ns) return true;
+    wall_opts w = {c->o.wall_ns, c->o.max_frames, c->round, c->o.exclude};
+    c->wall = wall_open(&w, e);
+    return c->wall != NULL;
+}
+
+static bool open_parts(capture *c, err *e)
+{
+    c->tids = mmap(NULL, THREADS_MAX * sizeof *c->tids, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    handler.now = clock_gettime;
+    handler.max_frames = c->o.max_frames;
+    if (c->tids == MAP_FAILED || !open_ring(c->o.max_frames))
+        return err_set(e, ERR_LIMIT, "no memory for samples");
+    c->current = batch_open(c->o.max_batch, (uint32_t)getpid());
+    if (!c->current) return err_set(e, ERR_LIMIT, "no memory for samples");
+    return threads_open(gone, e) && life_open(e) && open_registry(c, e) &&
+           signo_open(&c->round, &c->event, e) && open_wall(c, e) &&
+           cpu_open(c->o.cpu_hz, c->o.source, c->round, c->event, e);
+}
+
+static void take_opts(capture *c, const capture_opts *o)
+{
+    c->o = (capture_opts){0};
+    memcpy(&c->o, o, o->size < sizeof c->o ? o->size : sizeof c->o);
+    if (!c->o.max_frames) c->o.max_frames = CAPTURE_FRAMES;
+    if (c->o.max_frames > CAPTURE_FRAMES_MAX) c->o.max_frames = CAPTURE_FRAMES_MAX;
+    if (!c->o.max_batch) c->o.max_batch = BATCH_BYTES;
+    if (c->o.wall_ns && c->o.wall_ns < 1000000) c->o.wall_ns = 1000000;
+    if (c->o.exclude) {
+        snprintf(c->exclude, sizeof c->exclude, "%s", c->o.exclude);
+        c->o.exclude = c->exclude;
+    }
+}
+
+static uint64_t real_time(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void on_fork_prepare(void);
+static void on_fork_parent(void);
+static void on_fork_child(void);
+
+bool capture_open(const capture_opts *o, err *e)
+{
+    capture *c = &the_capture;
+    if (c->current) return err_set(e, ERR_USAGE, "capture runs already");
+    take_opts(c, o);
+    if (!open_parts(c, e)) return false;
+    c->current->start = real_time();
+    c->batch_number = 1;
+    thread_record *t = thread_add((uint32_t)gettid(), true);
+    if (t) life_adopt(t);
+    if (!fork_hooked && pthread_atfork(on_fork_prepare, on_fork_parent, on_fork_child) != 0)
+        return err_set(e, ERR_LIMIT, "no memory to be told of forks");
+    fork_hooked = true;
+    atomic_store(&handler.pid, (uint32_t)getpid());
+    return start_sampler(c, 0, e);
+}
+
+/* ---- ending ---- */
+
+static void disarm(void *who, thread_record *t)
+{
+    (void)who;
+    cpu_disarm(t);
+}
+
+static void stop_sampler(capture *c)
+{
+    struct timespec t;
+    if (!c->has_sampler) return;
+    atomic_store(&c->stop, 1);
+    atomic_store(&c->ready, 0);
+    atomic_fetch_add(&handler.wake, 1);
+    syscall(SYS_futex, &handler.wake, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_sec += STOP_WAIT_S;
+    /* It may be waiting for a lock of the loader's that the ending program holds. */
+    if (pthread_timedjoin_np(c->sampler, NULL, &t) != 0) pthread_detach(c->sampler);
+    c->has_sampler = false;
+}
+
+void capture_close(void)
+{
+    capture *c = &the_capture;
+    if (!capture_here()) return;
+    stop_sampler(c);
+    threads_each(disarm, NULL);
+}
+
+static batch *swap(capture *c, bool final)
+{
+    batch *b = c->current, *next = final ? NULL : batch_open(c->o.max_batch, (uint32_t)getpid());
+    if (!b || (!next && !final)) return NULL;
+    capture_counts totals = capture_totals(c);
+    uint64_t own = capture_own_cpu();
+    b->end = real_time();
+    b->lost = minus(totals, &c->taken);
+    b->own_cpu_ns = own - c->own_taken;
+    c->taken = totals;
+    c->own_taken = own;
+    if (next) next->start = b->end;
+    c->current = next;
+    c->batch_number++;
+    c->pressed = false;
+    return b;
+}
+
+batch *capture_take(bool final)
+{
+    capture *c = &the_capture;
+    if (final) capture_close();
+    pthread_mutex_lock(&c->lock);
+    sampler_drain(c);
+    batch *b = swap(c, final);
+    pthread_mutex_unlock(&c->lock);
+    return b;
+}
+
+/* ---- forking ----
+ * The child has the thread that forked and nobody else.  Whatever lock another thread held there stays
+ * locked for ever, and what it was changing stays half changed.  So: the fork waits, for a moment, until
+ * the sampler holds neither the gate (registry, and with it the loader's locks) nor the lock (batch).  If
+ * it does not come out in time, e.g. because the forking thread itself holds the loader's lock that the
+ * sampler waits for, the fork goes ahead, and the child takes a new registry or leaves the old batch
+ * alone.  The table of threads and the ring are not waited for: the child empties them and their locks.
+ * malloc's locks are libc's own business; it makes them good in the child. */
+
+static bool lock_soon(pthread_mutex_t *m)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_nsec += FORK_WAIT_NS;
+    if (t.tv_nsec >= 1000000000) t.tv_nsec -= 1000000000, t.tv_sec++;
+    return pthread_mutex_clocklock(m, CLOCK_MONOTONIC, &t) == 0;
+}
+
+static void on_fork_prepare(void)
+{
+    fork_gate = fork_lock = false;
+    if (!capture_here()) return;
+    fork_gate = lock_soon(&the_capture.gate);
+    fork_lock = lock_soon(&the_capture.lock);
+}
+
+static void on_fork_parent(void)
+{
+    if (fork_lock) pthread_mutex_unlock(&the_capture.lock);
+    if (fork_gate) pthread_mutex_unlock(&the_capture.gate);
+}
+
+/* Until capture_forked starts again nothing of ours happens in the child. */
+static void on_fork_child(void)
+{
+    capture *c = &the_capture;
+    uint32_t pid = atomic_load(&handler.pid);
+    if (!pid || pid == (uint32_t)getpid()) return;
+    atomic_store(&handler.pid, 0);
+    atomic_store(&c->ready, 0);
+    c->has_sampler = false;
+    c->gate = c->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    for (size_t i = 0; i < OWN_MAX; i++) atomic_store(&own_tids[i], 0);
+    atomic_store(&own_ended, 0);
+    cpu_forked();
+    threads_forked();
+    forget_ring();
+    if (c->wall) wall_forked(c->wall);
+    if (fork_lock) batch_close(c->current);
+    c->current = NULL;
+    c->n = c->taken = (capture_counts){0};
+    c->own_taken = 0;
+    if (fork_gate)
+        registry_forked(c->registry);
+    else
+        c->registry = NULL;
+}
+
+bool capture_forked(err *e)
+{
+    capture *c = &the_capture;
+    on_fork_child();
+    if (capture_here()) return true;
+    if (!c->registry && !open_registry(c, e)) return false;
+    c->current = batch_open(c->o.max_batch, (uint32_t)getpid());
+    if (!c->current) return err_set(e, ERR_LIMIT, "no memory for samples");
+    c->current->start = real_time();
+    thread_record *t = thread_self();
+    if (t) life_adopt(t);
+    bool ok = start_sampler(c, CHILD_DELAY_NS, e);
+    if (ok) atomic_store(&handler.pid, (uint32_t)getpid());
+    return ok;
+}
+
+/* ---- for the heap object ---- */
+
+size_t capture_stack_here(uintptr_t *pcs, size_t max, size_t skip, uint8_t *end)
+{
+    unwind_door *door = atomic_load(&handler.door);
+    const thread_record *t = thread_self();
+    unwind_regs regs = unwind_regs_here();
+    *end = UNWIND_NO_RULE;
+    if (!door || !max) return 0;
+    unwind_result u = unwind(snapshot_enter(door), &regs, t ? &t->face.stack : NULL, pcs, max);
+    snapshot_leave(door);
+    size_t off = skip + 1 < u.n ? skip + 1 : u.n; /* this function too */
+    memmove(pcs, pcs + off, (u.n - off) * sizeof *pcs);
+    *end = (uint8_t)u.end;
+    return u.n - off;
+}

@@ -1,0 +1,272 @@
+#include "agent/cpu.h"
+
+#include "base/hash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/ban.h"
+
+enum {
+    FDS_MAX = 65536, /* descriptors that an event may have */
+    FDS_FROM =
+        4096,    /* events live from here on, or from half of the limit: out of the program's way */
+    SPREAD = 64, /* periods of threads differ by up to 1 in so many, so that they are not in step */
+};
+
+static cpu_plan plan;
+static uint32_t fds_from;   /* lowest descriptor of an event */
+static uint32_t max_events; /* not more than a quarter of the descriptors */
+static _Atomic uint32_t n_events;
+static _Atomic uint32_t fds_end; /* no event ever had this descriptor or a higher one */
+
+const cpu_plan *cpu_planned(void) { return &plan; }
+
+/* ---- perf events ---- */
+
+static int event_new(uint32_t tid, uint64_t period, bool user_only)
+{
+    struct perf_event_attr a = {.type = PERF_TYPE_SOFTWARE,
+                                .size = sizeof a,
+                                .config = PERF_COUNT_SW_TASK_CLOCK,
+                                .sample_period = period,
+                                .wakeup_events = 1,
+                                .disabled = 1,
+                                .exclude_kernel = user_only,
+                                .exclude_hv = 1};
+    return (int)syscall(SYS_perf_event_open, &a, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Out of the program's way. */
+static int move_up(int fd)
+{
+    int up = fcntl(fd, F_DUPFD_CLOEXEC, fds_from);
+    close(fd);
+    return up;
+}
+
+static bool aim(int fd, uint32_t tid)
+{
+    struct f_owner_ex who = {F_OWNER_TID, (pid_t)tid};
+    return fcntl(fd, F_SETOWN_EX, &who) == 0 && fcntl(fd, F_SETSIG, plan.event) == 0 &&
+           fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0 &&
+           ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) == 0;
+}
+
+static bool arm_event(thread_record *t)
+{
+    if (atomic_load(&n_events) >= max_events) return false;
+    int fd = event_new(t->face.tid, t->period, plan.user_only);
+    if (fd >= 0) fd = move_up(fd);
+    if (fd < 0) return false;
+    if (fd >= FDS_MAX) {
+        close(fd);
+        return false;
+    }
+    for (uint32_t end = atomic_load(&fds_end); end <= (uint32_t)fd;)
+        if (atomic_compare_exchange_weak(&fds_end, &end, (uint32_t)fd + 1)) break;
+    atomic_store(&handler.by_fd[fd], thread_position(t) + 1);
+    if (!aim(fd, t->face.tid)) {
+        atomic_store(&handler.by_fd[fd], 0);
+        close(fd);
+        return false;
+    }
+    t->event = fd + 1;
+    atomic_fetch_add(&n_events, 1);
+    return true;
+}
+
+/* A program may have closed what it did not open, and have opened something else there. */
+static bool still_ours(int fd)
+{
+    struct f_owner_ex who;
+    return fcntl(fd, F_GETSIG) == plan.event && fcntl(fd, F_GETOWN_EX, &who) == 0 &&
+           who.type == F_OWNER_TID;
+}
+
+static void disarm_event(thread_record *t)
+{
+    int fd = t->event - 1;
+    t->event = 0;
+    atomic_store(&handler.by_fd[fd], 0); /* before somebody else's event can have the number */
+    if (still_ours(fd)) close(fd);
+    atomic_fetch_sub(&n_events, 1);
+}
+
+/* ---- timers ---- */
+
+static struct timespec span_of(uint64_t ns)
+{
+    return (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+}
+
+/* The kernel's own calls: libc's would put a thread behind them. */
+static bool arm_timer(thread_record *t)
+{
+    uint64_t ticket = thread_ticket(thread_position(t), atomic_load(&t->face.generation));
+    struct sigevent to = {.sigev_notify = SIGEV_THREAD_ID,
+                          .sigev_signo = plan.round,
+                          .sigev_value.sival_ptr = (void *)(uintptr_t)ticket};
+    to._sigev_un._tid = (pid_t)t->face.tid;
+    int id;
+    if (syscall(SYS_timer_create, task_clock(t->face.tid), &to, &id) != 0) return false;
+    uint64_t first = 1 + hash_mix(ticket, task_cpu(t->face.tid)) % t->period;
+    struct itimerspec when = {.it_interval = span_of(t->period), .it_value = span_of(first)};
+    if (syscall(SYS_timer_settime, id, 0, &when, NULL) != 0) {
+        syscall(SYS_timer_delete, id);
+        return false;
+    }
+    t->timer = id + 1;
+    return true;
+}
+
+static void disarm_timer(thread_record *t)
+{
+    syscall(SYS_timer_delete, t->timer - 1);
+    t->timer = 0;
+}
+
+/* ---- either ---- */
+
+static void arm_locked(thread_record *t)
+{
+    if (!plan.period || t->timer || t->event || t->own || t->left_out || t->quiet) return;
+    bool first = !t->asked;
+    t->asked = true;
+    t->period = plan.period;
+    if (plan.events) {
+        uint64_t step = plan.period / SPREAD;
+        if (step) t->period += hash_mix(thread_position(t), t->about.index) % (2 * step) - step;
+        if (arm_event(t)) return;
+        t->period = plan.period;
+    }
+    if (!plan.round) return;
+    if (!arm_timer(t) && errno != ESRCH && errno != EINVAL && first) threads_count_lost();
+}
+
+void cpu_arm(thread_record *t)
+{
+    pthread_mutex_lock(&t->lock);
+    arm_locked(t);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void disarm_locked(thread_record *t)
+{
+    if (t->event) disarm_event(t);
+    if (t->timer) disarm_timer(t);
+}
+
+void cpu_disarm(thread_record *t)
+{
+    pthread_mutex_lock(&t->lock);
+    disarm_locked(t);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void rearm(void *who, thread_record *t)
+{
+    (void)who;
+    pthread_mutex_lock(&t->lock);
+    bool was = t->event || t->timer;
+    disarm_locked(t);
+    if (was) arm_locked(t);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void only_disarm(void *who, thread_record *t)
+{
+    (void)who;
+    cpu_disarm(t);
+}
+
+/* Descriptors are told by their signal: they go before it changes. */
+void cpu_move(int round, int event)
+{
+    if (!event && plan.event) {
+        threads_each(only_disarm, NULL);
+        plan.events = false;
+    }
+    plan.round = round;
+    plan.event = event;
+    threads_each(rearm, NULL);
+}
+
+/* The table of threads is not asked: its lock may have been held when the process forked. */
+void cpu_forked(void)
+{
+    uint32_t end = atomic_load(&fds_end);
+    for (uint32_t fd = fds_from; fd < end; fd++) {
+        if (!atomic_load(&handler.by_fd[fd])) continue;
+        atomic_store(&handler.by_fd[fd], 0);
+        if (still_ours((int)fd)) close((int)fd);
+    }
+    atomic_store(&n_events, 0);
+    atomic_store(&fds_end, 0);
+}
+
+/* ---- the plan ---- */
+
+static uint64_t kernel_tick(void)
+{
+    struct timespec t;
+    if (clock_getres(CLOCK_MONOTONIC_COARSE, &t) != 0) return 10000000;
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static bool try_event(bool user_only)
+{
+    int fd = event_new(0, plan.period, user_only);
+    if (fd >= 0) close(fd);
+    return fd >= 0;
+}
+
+static bool descriptors(void)
+{
+    struct rlimit l;
+    if (getrlimit(RLIMIT_NOFILE, &l) != 0) return false;
+    rlim_t soft = l.rlim_cur > FDS_MAX ? FDS_MAX : l.rlim_cur;
+    fds_from = (uint32_t)(soft / 2 < FDS_FROM ? soft / 2 : FDS_FROM);
+    max_events = (uint32_t)(soft / 4);
+    if (!handler.by_fd) {
+        void *p = mmap(NULL, FDS_MAX * sizeof(uint32_t), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p == MAP_FAILED) return false;
+        handler.by_fd = p;
+    }
+    handler.n_fds = FDS_MAX;
+    return true;
+}
+
+static void choose(cpu_source source)
+{
+    bool fast = plan.period < plan.tick_ns;
+    plan.events = plan.user_only = false;
+    if (source == CPU_TIMER || !plan.event || !descriptors()) return;
+    if (try_event(false)) {
+        plan.events = true;
+    } else if ((source == CPU_PERF || fast) && try_event(true)) {
+        plan.events = plan.user_only = true;
+    }
+}
+
+bool cpu_open(uint32_t hz, cpu_source source, int round, int event, err *e)
+{
+    plan = (cpu_plan){.tick_ns = kernel_tick(), .round = round, .event = event};
+    if (!hz) return true;
+    plan.period = 1000000000 / hz;
+    choose(source);
+    if (source == CPU_PERF && !plan.events)
+        return err_set(
+            e, ERR_SYS,
+            "perf events are not permitted here: lower kernel.perf_event_paranoid to 2, or use "
+            "KILN_CPU_SOURCE=timer");
+    return true;
+}

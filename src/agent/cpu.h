@@ -1,0 +1,33 @@
+/* agent/cpu.h - CPU time as a clock that rings: per thread a perf event or a timer.
+ *
+ * A perf event (task clock) is driven by a high-resolution timer and rings at any rate; where the kernel
+ * lets it see only user mode it would miss the time of system calls, so it is taken then only if the rate
+ * wanted is above the tick's.  A timer on the thread's CPU clock sees all time but rings at the kernel's
+ * tick at most; what it misses it counts (overruns), and samples weigh more. */
+#pragma once
+#include "agent/capture.h"
+#include "agent/threads.h"
+
+typedef struct cpu_plan {
+    bool events;      /* otherwise timers */
+    bool user_only;   /* the events see user mode only */
+    uint64_t tick_ns; /* of the kernel: a timer rings not more often */
+    uint64_t period;
+    int round, event; /* signals */
+} cpu_plan;
+
+/* Decides once, by trying.  false: perf events were asked for and are not permitted. */
+NODISCARD bool cpu_open(uint32_t hz, cpu_source source, int round, int event, err *e);
+const cpu_plan *cpu_planned(void);
+
+/* The thread may be another one.  Nothing happens if it is armed, own, left out or quiet.  What cannot be
+ * armed is counted among the threads lost. */
+void cpu_arm(thread_record *t);
+void cpu_disarm(thread_record *t);
+
+/* The signal has changed: those armed by timers are armed anew; events give way to timers if theirs was
+ * taken (event = 0). */
+void cpu_move(int round, int event);
+
+/* In the child of a fork: closes descriptors that came along.  Takes no lock. */
+void cpu_forked(void);

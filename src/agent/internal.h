@@ -1,0 +1,55 @@
+/* agent/internal.h - between the parts of the capture: capture.c owns it, sampler.c is its thread, life.c
+ * what interposed calls do to it.
+ *
+ * Locks, in order:  gate (registry and loader, the sampler alone and fork)  >  lock (batch and counters)  >
+ * the table of threads  >  a thread's.  The handler takes none. */
+#pragma once
+#include "agent/capture.h"
+#include "agent/cpu.h"
+#include "agent/threads.h"
+#include "agent/wall.h"
+
+typedef struct capture {
+    capture_opts o;
+    char exclude[256];
+    int round, event; /* signals */
+
+    pthread_mutex_t gate;
+    unwind_registry *registry;
+    uint32_t snapshots;   /* of the registry, when spans were located */
+    span_place places[2]; /* one is shown to handlers, the other is spare */
+
+    pthread_mutex_t lock;
+    batch *current;
+    capture_counts n;     /* since the start, but for what handlers and the table count */
+    capture_counts taken; /* the totals when the last batch was taken */
+    uint64_t own_taken;
+    uint32_t batch_number;
+    bool pressed; /* said of this batch */
+
+    wall *wall;
+    uint32_t *tids; /* of the last look, THREADS_MAX */
+    pthread_t sampler;
+    bool has_sampler;
+    uint64_t delay_ns;      /* before its first work: a child that is about to exec */
+    _Atomic uint32_t ready; /* tables are there: threads may be armed at birth */
+    _Atomic uint32_t stop;
+    bool said_no_proc, said_tick, said_lost, said_moved, said_tables;
+} capture;
+
+extern capture the_capture;
+
+void *sampler_run(void *c);
+
+/* With the lock held: what handlers left goes to the batch. */
+void sampler_drain(capture *c);
+
+/* All counters now; with the lock held. */
+capture_counts capture_totals(capture *c);
+void counts_add(capture_counts *to, const capture_counts *n);
+
+/* For life.c: this very process is captured (not one that vforked or cloned itself from it). */
+bool capture_here(void);
+
+/* For life.c: an own thread is about to end; its CPU time stays counted. */
+void capture_own_ended(uint32_t tid);

@@ -1,0 +1,105 @@
+#include "agent/life.h"
+
+#include "agent/internal.h"
+#include "agent/signo.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/ban.h"
+
+static pthread_key_t at_end; /* its value is the thread's record */
+static bool has_key;
+
+/* ---- births and ends ---- */
+
+thread_record *life_expect(void *(*run)(void *), void *arg)
+{
+    if (!capture_here()) return NULL;
+    const thread_record *parent = thread_self();
+    return thread_prepare(run, arg, parent && parent->own);
+}
+
+static void finish(thread_record *t)
+{
+    cpu_disarm(t);
+    if (t->own) capture_own_ended(t->face.tid);
+    if (!t->described && atomic_load(&t->face.sampled)) {
+        int dir = task_open();
+        if (dir >= 0) thread_describe(t, dir);
+        if (dir >= 0) close(dir);
+    }
+    thread_finish(t);
+}
+
+/* Runs when the thread returns, in pthread_exit, and when it is cancelled.  The record is the thread's own
+ * unless the process forked meanwhile: then it was replaced, and the value with it. */
+static void on_end(void *record)
+{
+    if (capture_here()) finish(record);
+}
+
+bool life_open(err *e)
+{
+    if (!has_key && pthread_key_create(&at_end, on_end) != 0)
+        return err_set(e, ERR_LIMIT, "the program has used up all keys of thread-specific data");
+    return has_key = true;
+}
+
+void life_adopt(thread_record *t) { pthread_setspecific(at_end, t); }
+
+typedef struct start {
+    void *(*run)(void *);
+    void *arg;
+} start;
+
+static NOINLINE start begin(thread_record *t)
+{
+    start s = {t->run, t->arg};
+    t = thread_begin(t);
+    life_adopt(t);
+    if (atomic_load(&the_capture.ready)) cpu_arm(t);
+    return s;
+}
+
+/* The call is the last thing here, so that it becomes a jump: stacks begin with the program's function. */
+void *life_run(void *record)
+{
+    start s = begin(record);
+    return s.run(s.arg);
+}
+
+/* ---- departures ---- */
+
+/* The lock of the record is held wherever a signal is sent, so none is sent from here on; one that is
+ * pending is delivered before the calls return, or, if blocked, taken away. */
+void life_go(bool will)
+{
+    if (!capture_here()) return;
+    capture *c = &the_capture;
+    if (will && c->o.leaving) c->o.leaving(c->o.who, true);
+    thread_record *t = thread_add((uint32_t)gettid(), false);
+    if (!t) return;
+    pthread_mutex_lock(&t->lock);
+    t->quiet = true;
+    pthread_mutex_unlock(&t->lock);
+    cpu_disarm(t);
+    signo_drain(c->round, c->event);
+}
+
+void life_stay(void)
+{
+    if (!capture_here()) return;
+    thread_record *t = thread_find((uint32_t)gettid());
+    if (!t) return;
+    pthread_mutex_lock(&t->lock);
+    t->quiet = false;
+    pthread_mutex_unlock(&t->lock);
+    cpu_arm(t);
+}
+
+void life_leave(void)
+{
+    if (!capture_here()) return;
+    capture *c = &the_capture;
+    if (c->o.leaving) c->o.leaving(c->o.who, false);
+}

@@ -1,0 +1,21 @@
+/* agent/life.h - births, ends and departures, as interposed calls tell them (agent/interpose.c). */
+#pragma once
+#include "agent/threads.h"
+
+/* Before pthread_create: a record to start life_run with; NULL: start the thread as it is. */
+thread_record *life_expect(void *(*run)(void *), void *arg);
+/* The first function of a watched thread; calls on, and leaves no frame behind. */
+void *life_run(void *record);
+/* In capture_open: ends of threads are noticed from now on. */
+NODISCARD bool life_open(err *e);
+/* A thread that was adopted, not created, shall be noticed too. */
+void life_adopt(thread_record *t);
+
+/* Before an exec: the calling thread gets no signal of ours until life_stay.  `will`: the file is there, so
+ * the program is told to expect to leave. */
+void life_go(bool will);
+/* The exec has failed. */
+void life_stay(void);
+
+/* Before _exit and its like. */
+void life_leave(void);

@@ -1,0 +1,322 @@
+/* The sampler's thread: wakes for rounds, to drain the ring, and to look what the loader did. */
+#include "agent/internal.h"
+
+#include "agent/exclude.h"
+#include "agent/signo.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/ban.h"
+
+enum {
+    DRAIN_NS = 200 * 1000000, /* between drains, unless the ring is half full before */
+    SCAN_NS =
+        1000 * 1000000, /* between looks for threads that nobody told of, and at our signals */
+    REFRESH_NS = 50 * 1000000, /* not more often, however much unknown code handlers meet */
+    EVERY_NS = 1000 * 1000000, /* objects are looked for at least so often */
+};
+
+typedef struct times {
+    uint64_t now;
+    uint64_t wall, drain, scan; /* when they are due */
+    uint64_t refreshed;
+    uint32_t missed; /* of the snapshot, when it was refreshed */
+} times;
+
+static uint64_t monotonic(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void say(const capture *c, bool *said, const char *sentence)
+{
+    if (*said || !c->o.say) return;
+    *said = true;
+    c->o.say(c->o.who, sentence);
+}
+
+/* ---- draining ---- */
+
+static bool put_context(const raw_sample *raw, batch *b, agent_sample *out)
+{
+    agent_link l;
+    if (!raw->in_context) return true;
+    if (raw->span.has_ids) {
+        memcpy(l.trace_id, raw->span.trace_id, sizeof l.trace_id);
+        memcpy(l.span_id, raw->span.span_id, sizeof l.span_id);
+        if (!batch_link(b, &l, &out->link)) return false;
+    }
+    return batch_attrs(b, raw->span.attrs, raw->span.n_attrs, &out->attrs);
+}
+
+static bool put_sample(const raw_sample *raw, const thread_record *t, batch *b)
+{
+    agent_sample out = {.time = raw->time,
+                        .value = (int64_t)(raw->weight * t->period),
+                        .kind = SAMPLE_CPU,
+                        .state = 'R'};
+    if (!batch_stack(b, raw->pcs, raw->n, raw->end, true, &out.stack) ||
+        !batch_thread(b, &t->about, &out.thread) || !put_context(raw, b, &out))
+        return false;
+    agent_sample *added = vec_push(&b->mem, &b->samples);
+    if (added) *added = out;
+    return added != NULL;
+}
+
+/* Threads rename themselves: the name is read once a batch. */
+static void describe(capture *c, thread_record *t, int *dir)
+{
+    if (t->in_batch == c->batch_number) return;
+    t->in_batch = c->batch_number;
+    if (t->state != THREAD_LIVE) return;
+    if (*dir < 0) *dir = task_open();
+    if (*dir < 0 || !thread_describe(t, *dir)) return;
+    t->left_out = name_excluded(t->about.name, c->o.exclude);
+    if (t->left_out) cpu_disarm(t);
+}
+
+static void drain_one(capture *c, const raw_sample *raw, int *dir)
+{
+    thread_record *t = thread_at(raw->thread);
+    describe(c, t, dir);
+    if (t->own || t->left_out) return;
+    c->n.guessed += raw->guesses;
+    c->n.truncated += raw->end == UNWIND_CAPPED;
+    c->n.broken += raw->end > UNWIND_CAPPED;
+    if (!batch_full(c->current) && put_sample(raw, t, c->current))
+        c->n.cpu_samples++;
+    else
+        c->n.batch_full++;
+}
+
+void sampler_drain(capture *c)
+{
+    int dir = -1;
+    if (!c->current) return;
+    threads_retire();
+    uint64_t end = atomic_load(&handler.ring.tail);
+    for (ring_cell *cell; (cell = ring_peek(&handler.ring)); ring_release(&handler.ring, cell))
+        drain_one(c, (const raw_sample *)(const void *)cell->bytes, &dir);
+    if (atomic_load(&handler.ring.head) >= end) threads_reap();
+    if (dir >= 0) close(dir);
+}
+
+/* Behind a drain or a round, without the lock. */
+static void press(capture *c)
+{
+    pthread_mutex_lock(&c->lock);
+    const batch *b = c->current;
+    bool full =
+        b && !c->pressed &&
+        (b->mem.used > b->mem.budget / 2 || (c->o.press_at && b->samples.n >= c->o.press_at));
+    c->pressed |= full;
+    pthread_mutex_unlock(&c->lock);
+    if (full && c->o.pressed) c->o.pressed(c->o.who);
+}
+
+static void drain(capture *c, times *t)
+{
+    pthread_mutex_lock(&c->lock);
+    sampler_drain(c);
+    pthread_mutex_unlock(&c->lock);
+    t->drain = t->now + DRAIN_NS;
+    press(c);
+}
+
+/* ---- objects and spans ---- */
+
+/* Handlers look at a place only inside the registry's door: once it was empty, the spare place is ours. */
+static void locate_spans(capture *c)
+{
+    unwind_door *door = registry_door(c->registry);
+    const span_place *shown = atomic_load(&handler.span);
+    span_place *spare = shown == &c->places[0] ? &c->places[1] : &c->places[0];
+    if (atomic_load(&door->readers) != 0 && shown) return; /* again at the next look */
+    *spare = span_locate();
+    atomic_store(&handler.span, spare);
+    c->snapshots = registry_count(c->registry).snapshots;
+}
+
+static uint32_t missed(const capture *c)
+{
+    const unwind_snapshot *s = atomic_load(&registry_door(c->registry)->current);
+    return s ? atomic_load(&s->missed) : 0;
+}
+
+static void refresh(capture *c, times *t)
+{
+    err e = {0};
+    pthread_mutex_lock(&c->gate);
+    uint32_t before = registry_count(c->registry).snapshots;
+    bool ok = registry_refresh(c->registry, &e);
+    bool changed = registry_count(c->registry).snapshots != before;
+    if (c->snapshots != registry_count(c->registry).snapshots) locate_spans(c);
+    t->missed = missed(c);
+    pthread_mutex_unlock(&c->gate);
+    t->refreshed = t->now;
+    if (!ok && c->o.say) say(c, &c->said_tables, e.msg);
+    if (changed && c->o.mapped) c->o.mapped(c->o.who);
+}
+
+static void refresh_if_due(capture *c, times *t)
+{
+    uint64_t age = t->now - t->refreshed;
+    if (age >= EVERY_NS || (age >= REFRESH_NS && missed(c) != t->missed)) refresh(c, t);
+}
+
+/* ---- threads and signals ---- */
+
+static void arm(void *who, thread_record *t)
+{
+    (void)who;
+    cpu_arm(t);
+}
+
+static void look_for_threads(capture *c)
+{
+    int dir = task_open();
+    size_t n;
+    if (dir < 0 || !threads_call(dir, c->tids, &n))
+        say(c, &c->said_no_proc,
+            "/proc/self/task cannot be read: threads are seen only from their start on, and there "
+            "is no "
+            "wall clock profile");
+    if (dir >= 0) close(dir);
+    threads_each(arm, NULL);
+    if (threads_lost())
+        say(c, &c->said_lost,
+            "some threads are not watched: there are too many, or the kernel gives no "
+            "more timers (ulimit -i)");
+}
+
+/* The program may have taken a signal that was free when we looked. */
+static void check_signals(capture *c)
+{
+    int round = c->round, event = c->event;
+    if (round && !signo_ours(round)) round = signo_move();
+    if (event && !signo_ours(event)) event = 0;
+    if (round == c->round && event == c->event) return;
+    c->n.signal_moved++;
+    if (round)
+        say(c, &c->said_moved,
+            "the program took the signal that the profiler uses: it has moved to another");
+    else
+        say(c, &c->said_moved,
+            "the program uses all real-time signals: the profiler has none left for "
+            "timers and the wall clock");
+    c->round = round;
+    c->event = event;
+    cpu_move(round, event);
+    if (c->wall) wall_move(c->wall, round);
+}
+
+static void scan(capture *c, times *t)
+{
+    t->scan = t->now + SCAN_NS;
+    check_signals(c);
+    if (cpu_planned()->period) look_for_threads(c);
+}
+
+/* ---- rounds ---- */
+
+static void take_round(capture *c)
+{
+    pthread_mutex_lock(&c->lock);
+    bool full = !c->current || batch_full(c->current);
+    c->n.rounds_full += full;
+    pthread_mutex_unlock(&c->lock);
+    if (full) return;
+    capture_counts n = {0};
+    check_signals(c);
+    if (!c->round) return;
+    bool ok = wall_take(c->wall, &n);
+    if (!ok)
+        say(c, &c->said_no_proc, "/proc/self/task cannot be read: there is no wall clock profile");
+    pthread_mutex_lock(&c->lock);
+    if (ok && c->current) wall_write(c->wall, c->current, &n);
+    counts_add(&c->n, &n);
+    pthread_mutex_unlock(&c->lock);
+    press(c);
+}
+
+/* Missed rounds are skipped, not made up for. */
+static void round_if_due(capture *c, times *t)
+{
+    uint64_t interval = c->o.wall_ns;
+    if (!c->wall || t->now < t->wall) return;
+    take_round(c);
+    t->wall += interval;
+    t->now = monotonic();
+    if (t->now < t->wall) return;
+    uint64_t late = (t->now - t->wall) / interval + 1;
+    t->wall += late * interval;
+    pthread_mutex_lock(&c->lock);
+    c->n.wall_late += late;
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- the thread ---- */
+
+static void sleep_until(uint64_t when, uint32_t wake)
+{
+    struct timespec t = {(time_t)(when / 1000000000), (long)(when % 1000000000)};
+    syscall(SYS_futex, &handler.wake, FUTEX_WAIT_BITSET_PRIVATE, wake, &t, NULL,
+            FUTEX_BITSET_MATCH_ANY);
+}
+
+static uint64_t earliest(const capture *c, const times *t)
+{
+    uint64_t first = t->drain < t->scan ? t->drain : t->scan;
+    if (!cpu_planned()->period) first = t->scan; /* nothing to drain */
+    return c->wall && t->wall < first ? t->wall : first;
+}
+
+static void say_limits(capture *c)
+{
+    const cpu_plan *p = cpu_planned();
+    if (p->period && !p->events && p->period < p->tick_ns)
+        say(c, &c->said_tick,
+            "CPU timers ring at the kernel's tick at most: there will be fewer samples "
+            "than asked for, each of more weight");
+    if (p->events && p->user_only)
+        say(c, &c->said_tick,
+            "perf events see no time in the kernel: lower kernel.perf_event_paranoid to "
+            "1, or use KILN_CPU_SOURCE=timer");
+}
+
+static bool begin(capture *c, times *t)
+{
+    capture_own_thread("kiln-sampler");
+    if (c->delay_ns) sleep_until(monotonic() + c->delay_ns, atomic_load(&handler.wake));
+    if (atomic_load(&c->stop)) return false;
+    t->now = monotonic();
+    refresh(c, t);
+    say_limits(c);
+    atomic_store(&c->ready, 1);
+    t->now = monotonic();
+    t->wall = t->now + c->o.wall_ns;
+    scan(c, t);
+    return true;
+}
+
+void *sampler_run(void *arg)
+{
+    capture *c = arg;
+    times t = {0};
+    if (!begin(c, &t)) return NULL;
+    while (!atomic_load(&c->stop)) {
+        uint32_t wake = atomic_load(&handler.wake);
+        drain(c, &t);
+        round_if_due(c, &t);
+        refresh_if_due(c, &t);
+        if (t.now >= t.scan) scan(c, &t);
+        if (!atomic_load(&c->stop)) sleep_until(earliest(c, &t), wake);
+        t.now = monotonic();
+    }
+    return NULL;
+}

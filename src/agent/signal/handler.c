@@ -1,0 +1,127 @@
+#include "agent/signal/handler.h"
+
+#include "unwind/arch.h"
+
+#include <linux/futex.h>
+
+handler_state handler;
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+    arch_syscall4(SYS_futex, (long)(uintptr_t)word, FUTEX_WAKE_PRIVATE, 1, 0);
+}
+
+static uint64_t now(const handler_state *h)
+{
+    struct timespec t;
+    h->now(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t pthread_here(void)
+{
+#if defined(__x86_64__)
+    return (
+        uintptr_t)__builtin_thread_pointer(); /* glibc and musl: the thread's block begins here */
+#else
+    return 0;
+#endif
+}
+
+static void take(handler_state *h, raw_sample *raw, const unwind_stack *stack, const void *context)
+{
+    unwind_regs regs = unwind_regs_of(context);
+    raw->time = now(h);
+    raw->pc = regs.pc;
+    raw->sp = regs.sp;
+    raw->pthread = pthread_here();
+    unwind_door *door = atomic_load_explicit(&h->door, memory_order_relaxed);
+    unwind_result u = unwind(snapshot_enter(door), &regs, stack, raw->pcs, h->max_frames);
+    const span_place *place = atomic_load_explicit(&h->span, memory_order_acquire);
+    raw->in_context = place && span_peek(place, &raw->span);
+    snapshot_leave(door);
+    raw->n = (uint16_t)u.n;
+    raw->end = (uint8_t)u.end;
+    raw->guesses = u.guesses;
+}
+
+static void stranger(handler_state *h)
+{
+    atomic_fetch_add_explicit(&h->strangers, 1, memory_order_relaxed);
+}
+
+/* ---- a round of the wall clock ---- */
+
+static void on_round(handler_state *h, uint64_t ticket, const void *context)
+{
+    bool ours = false;
+    slot *s = ticket_number(ticket) < h->n_slots ? handler_slot(h, ticket_number(ticket)) : NULL;
+    if (!s || !slot_begin(s, ticket, &ours)) {
+        if (!ours) stranger(h);
+        return;
+    }
+    take(h, &s->raw, &s->stack, context);
+    slot_answered(s, ticket);
+    if (atomic_fetch_add(&h->answered, 1) + 1 == atomic_load(&h->target)) futex_wake(&h->answered);
+}
+
+/* ---- CPU time ---- */
+
+static void on_cpu(handler_state *h, uint32_t position, uint32_t weight, const void *context)
+{
+    ring_cell *c = ring_claim(&h->ring);
+    if (!c) {
+        atomic_fetch_add_explicit(&h->ring_full, 1, memory_order_relaxed);
+        return;
+    }
+    thread_face *t = handler_thread(h, position);
+    raw_sample *raw = (raw_sample *)(void *)c->bytes;
+    take(h, raw, &t->stack, context);
+    raw->thread = position;
+    raw->weight = weight;
+    atomic_store_explicit(&t->sampled, 1, memory_order_relaxed);
+    if (ring_commit(&h->ring, c)) {
+        atomic_fetch_add(&h->wake, 1);
+        futex_wake(&h->wake);
+    }
+}
+
+static void on_timer(handler_state *h, const siginfo_t *si, const void *context)
+{
+    uint64_t ticket = (uintptr_t)si->si_value.sival_ptr;
+    uint32_t position = (uint32_t)ticket;
+    if (position >= h->n_threads || atomic_load_explicit(&handler_thread(h, position)->generation,
+                                                         memory_order_relaxed) != ticket >> 32) {
+        stranger(h);
+        return;
+    }
+    on_cpu(h, position, si->si_overrun < 0 ? 1 : (uint32_t)si->si_overrun + 1, context);
+}
+
+static void on_event(handler_state *h, const siginfo_t *si, const void *context)
+{
+    uint32_t fd = (uint32_t)si->si_fd;
+    uint32_t i = fd < h->n_fds ? atomic_load_explicit(&h->by_fd[fd], memory_order_relaxed) : 0;
+    if (i)
+        on_cpu(h, i - 1, 1, context);
+    else
+        stranger(h);
+}
+
+/* Nothing here sets errno: system calls are made directly, and the clock does not fail. */
+void handler_run(int sig, siginfo_t *si, void *context)
+{
+    handler_state *h = &handler;
+    (void)sig;
+    uint32_t pid = atomic_load_explicit(&h->pid, memory_order_acquire);
+    if (!pid)
+        stranger(h);
+    else if (si->si_code == SI_QUEUE && (uint32_t)si->si_pid == pid)
+        on_round(h, (uintptr_t)si->si_value.sival_ptr, context);
+    else if (si->si_code == SI_TIMER)
+        on_timer(h, si, context);
+    else if (si->si_code >= POLL_IN && si->si_code <= POLL_HUP)
+        on_event(h, si, context);
+    else
+        stranger(h);
+}

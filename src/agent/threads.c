@@ -1,0 +1,284 @@
+#include "agent/threads.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "unwind/registry.h"
+#include "base/ban.h"
+
+enum { BUCKETS = 4096 };
+
+typedef struct table {
+    pthread_mutex_t lock;
+    thread_record *v;
+    uint32_t *bucket;         /* position + 1 of the first */
+    uint32_t free;            /* position + 1 of the first free place */
+    _Atomic uint32_t highest; /* places ever used */
+    uint32_t call;            /* number of the last roll call */
+    void (*gone)(thread_record *t);
+    uint32_t index; /* given to threads so far */
+    _Atomic uint64_t lost;
+    bool any_ended, any_gone; /* there are such records */
+} table;
+
+static table threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static _Thread_local thread_record *self; /* initial-exec: see meson.build */
+
+static size_t table_bytes(void) { return THREADS_MAX * sizeof(thread_record); }
+
+bool threads_open(void (*gone)(thread_record *t), err *e)
+{
+    threads.gone = gone;
+    if (threads.v) return true;
+    size_t bytes = table_bytes() + BUCKETS * sizeof(uint32_t);
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
+    if (p == MAP_FAILED) return err_set(e, ERR_LIMIT, "no memory for the table of threads");
+    threads.v = p;
+    threads.bucket = (uint32_t *)(void *)((char *)p + table_bytes());
+    handler.threads = p;
+    handler.thread_bytes = sizeof(thread_record);
+    handler.n_threads = THREADS_MAX;
+    return true;
+}
+
+/* Zero pages are an empty table, and free locks. */
+void threads_forked(void)
+{
+    unwind_stack stack = self ? self->face.stack : (unwind_stack){0};
+    madvise(threads.v, table_bytes() + BUCKETS * sizeof(uint32_t), MADV_DONTNEED);
+    threads = (table){.lock = PTHREAD_MUTEX_INITIALIZER,
+                      .v = threads.v,
+                      .bucket = threads.bucket,
+                      .gone = threads.gone,
+                      .index = threads.index};
+    thread_record *t = thread_add((uint32_t)gettid(), false); /* its stack is what it was */
+    t->face.stack = stack;
+    t->about.pthread = (uint64_t)pthread_self();
+    self = t;
+}
+
+thread_record *thread_at(uint32_t position) { return &threads.v[position]; }
+
+uint32_t thread_position(const thread_record *t) { return (uint32_t)(t - threads.v); }
+
+uint64_t threads_lost(void) { return atomic_load(&threads.lost); }
+
+void threads_count_lost(void) { atomic_fetch_add(&threads.lost, 1); }
+
+thread_record *thread_self(void) { return self; }
+
+void thread_self_set(thread_record *t) { self = t; }
+
+/* ---- places; under the lock ---- */
+
+static thread_record *take_place(void)
+{
+    uint32_t p = threads.free, highest = atomic_load(&threads.highest);
+    if (p) {
+        threads.free = threads.v[p - 1].next;
+        p--;
+    } else if (highest < THREADS_MAX) {
+        p = highest;
+        atomic_store(&threads.highest, highest + 1);
+    } else {
+        atomic_fetch_add(&threads.lost, 1);
+        return NULL;
+    }
+    thread_record *t = &threads.v[p];
+    uint32_t generation = atomic_load(&t->face.generation) + 1;
+    *t = (thread_record){.lock = PTHREAD_MUTEX_INITIALIZER};
+    atomic_store(&t->face.generation, generation);
+    return t;
+}
+
+static void give_place(thread_record *t)
+{
+    t->state = THREAD_FREE;
+    t->next = threads.free;
+    threads.free = thread_position(t) + 1;
+}
+
+static uint32_t *bucket_of(uint32_t tid) { return &threads.bucket[tid % BUCKETS]; }
+
+static thread_record *find(uint32_t tid)
+{
+    for (uint32_t p = *bucket_of(tid); p; p = threads.v[p - 1].next)
+        if (threads.v[p - 1].face.tid == tid) return &threads.v[p - 1];
+    return NULL;
+}
+
+static void enlist(thread_record *t, uint32_t tid)
+{
+    uint32_t *b = bucket_of(tid);
+    t->face.tid = t->about.tid = tid;
+    t->about.index = ++threads.index;
+    t->born = threads.call;
+    t->next = *b;
+    *b = thread_position(t) + 1;
+    t->state = THREAD_LIVE;
+}
+
+static void delist(thread_record *t)
+{
+    uint32_t *at = bucket_of(t->face.tid), me = thread_position(t) + 1;
+    while (*at && *at != me) at = &threads.v[*at - 1].next;
+    if (*at) *at = t->next;
+    t->state = THREAD_ENDED;
+    threads.any_ended = true;
+}
+
+/* ---- births and deaths ---- */
+
+thread_record *thread_prepare(void *(*run)(void *), void *arg, bool own)
+{
+    pthread_mutex_lock(&threads.lock);
+    thread_record *t = take_place();
+    if (t) {
+        t->state = THREAD_STARTING;
+        t->run = run;
+        t->arg = arg;
+        t->own = own;
+    }
+    pthread_mutex_unlock(&threads.lock);
+    return t;
+}
+
+void thread_cancel(thread_record *t)
+{
+    pthread_mutex_lock(&threads.lock);
+    give_place(t);
+    pthread_mutex_unlock(&threads.lock);
+}
+
+thread_record *thread_begin(thread_record *t)
+{
+    uint32_t tid = (uint32_t)gettid();
+    unwind_stack stack = unwind_stack_here();
+    pthread_mutex_lock(&threads.lock);
+    thread_record *found = find(tid);
+    if (found) {
+        found->own = t->own;
+        give_place(t);
+        t = found;
+    } else {
+        enlist(t, tid);
+    }
+    t->face.stack = stack;
+    t->about.pthread = (uint64_t)pthread_self();
+    pthread_mutex_unlock(&threads.lock);
+    return self = t;
+}
+
+void thread_finish(thread_record *t)
+{
+    if (self == t) self = NULL;
+    pthread_mutex_lock(&threads.lock);
+    if (t->state == THREAD_LIVE) delist(t);
+    pthread_mutex_unlock(&threads.lock);
+}
+
+thread_record *thread_find(uint32_t tid)
+{
+    pthread_mutex_lock(&threads.lock);
+    thread_record *t = find(tid);
+    pthread_mutex_unlock(&threads.lock);
+    return t;
+}
+
+thread_record *thread_add(uint32_t tid, bool here)
+{
+    unwind_stack stack = here ? unwind_stack_here() : (unwind_stack){0};
+    pthread_mutex_lock(&threads.lock);
+    thread_record *t = find(tid);
+    if (!t && (t = take_place())) enlist(t, tid);
+    if (t && here) {
+        t->face.stack = stack;
+        t->about.pthread = (uint64_t)pthread_self();
+        self = t;
+    }
+    pthread_mutex_unlock(&threads.lock);
+    return t;
+}
+
+bool thread_describe(thread_record *t, int dir)
+{
+    char buf[1024];
+    task_stat s;
+    if (!task_stat_parse(task_read(dir, t->face.tid, "stat", buf, sizeof buf), &s)) return false;
+    t->about.start_ticks = s.start_ticks;
+    t->about.os_prio = s.os_prio;
+    memcpy(t->about.name, s.name, sizeof s.name);
+    t->described = true;
+    return true;
+}
+
+/* ---- all of them ---- */
+
+/* A record of before the call whose thread is not listed has ended: nobody told us (raw clone). */
+static void end_missing(void)
+{
+    uint32_t n = atomic_load(&threads.highest);
+    for (uint32_t i = 0; i < n; i++) {
+        thread_record *t = &threads.v[i];
+        pthread_mutex_lock(&threads.lock);
+        bool missing =
+            t->state == THREAD_LIVE && t->seen != threads.call && t->born != threads.call;
+        pthread_mutex_unlock(&threads.lock);
+        if (!missing) continue;
+        threads.gone(t);
+        thread_finish(t);
+    }
+}
+
+bool threads_call(int dir, uint32_t *tids, size_t *n)
+{
+    bool more;
+    pthread_mutex_lock(&threads.lock);
+    threads.call++;
+    pthread_mutex_unlock(&threads.lock);
+    if (!task_list(dir, tids, THREADS_MAX, n, &more)) return false;
+    for (size_t i = 0; i < *n; i++) {
+        thread_record *t = thread_add(tids[i], false);
+        if (t) t->seen = threads.call;
+    }
+    if (!more) end_missing();
+    return true;
+}
+
+void threads_each(void (*f)(void *who, thread_record *t), void *who)
+{
+    uint32_t n = atomic_load(&threads.highest);
+    for (uint32_t i = 0; i < n; i++) {
+        pthread_mutex_lock(&threads.lock);
+        bool live = threads.v[i].state == THREAD_LIVE;
+        pthread_mutex_unlock(&threads.lock);
+        if (live) f(who, &threads.v[i]);
+    }
+}
+
+static void change_all(thread_state from, void (*change)(thread_record *t))
+{
+    uint32_t n = atomic_load(&threads.highest);
+    for (uint32_t i = 0; i < n; i++)
+        if (threads.v[i].state == from) change(&threads.v[i]);
+}
+
+static void be_gone(thread_record *t) { t->state = THREAD_GONE; }
+
+void threads_retire(void)
+{
+    pthread_mutex_lock(&threads.lock);
+    if (threads.any_ended) change_all(THREAD_ENDED, be_gone);
+    threads.any_gone |= threads.any_ended;
+    threads.any_ended = false;
+    pthread_mutex_unlock(&threads.lock);
+}
+
+void threads_reap(void)
+{
+    pthread_mutex_lock(&threads.lock);
+    if (threads.any_gone) change_all(THREAD_GONE, give_place);
+    threads.any_gone = false;
+    pthread_mutex_unlock(&threads.lock);
+}

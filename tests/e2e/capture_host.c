@@ -1,0 +1,233 @@
+/* A program whose threads do what they are called, for capture_core:  capture_host CASE [SECONDS] */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static volatile sig_atomic_t over;
+static double seconds = 1;
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic unsigned long sink;
+static int pipes[2];
+
+static double clock_s(clockid_t c)
+{
+    struct timespec t;
+    clock_gettime(c, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Signals end a sleep early. */
+static void rest(double s)
+{
+    for (double until = clock_s(CLOCK_MONOTONIC) + s; clock_s(CLOCK_MONOTONIC) < until;)
+        usleep(10000);
+}
+
+static void *named(const char *name)
+{
+    pthread_setname_np(pthread_self(), name);
+    return NULL;
+}
+
+__attribute__((noinline)) void spin_here(double until);
+void spin_here(double until)
+{
+    while (!over && clock_s(CLOCK_MONOTONIC) < until)
+        for (int i = 0; i < 20000; i++) sink += (unsigned long)i;
+}
+
+__attribute__((noinline)) void *spinner(void *arg);
+void *spinner(void *arg)
+{
+    named("spinner");
+    spin_here(clock_s(CLOCK_MONOTONIC) + seconds);
+    printf("cpu spinner %.9f\n", clock_s(CLOCK_THREAD_CPUTIME_ID));
+    return arg;
+}
+
+/* Says how often its sleep was cut short. */
+__attribute__((noinline)) void *sleeper(void *arg);
+void *sleeper(void *arg)
+{
+    named("sleeper");
+    unsigned cut = 0;
+    struct pollfd p = {pipes[0], POLLIN, 0};
+    while (poll(&p, 1, -1) < 0 && errno == EINTR) cut++;
+    printf("cut sleeper %u\n", cut);
+    return arg;
+}
+
+__attribute__((noinline)) void *waiter(void *arg);
+void *waiter(void *arg)
+{
+    named("waiter");
+    pthread_mutex_lock(&held);
+    pthread_mutex_unlock(&held);
+    return arg;
+}
+
+__attribute__((noinline)) void *deaf(void *arg);
+void *deaf(void *arg)
+{
+    sigset_t all;
+    named("deaf");
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    spin_here(clock_s(CLOCK_MONOTONIC) + seconds);
+    return arg;
+}
+
+static void *odd(void *arg)
+{
+    char c;
+    named("sl)p \"q");
+    if (read(pipes[0], &c, 1) < 0) perror("read");
+    return arg;
+}
+
+static void states(void)
+{
+    pthread_t t[5];
+    pthread_mutex_lock(&held);
+    void *(*what[])(void *) = {spinner, sleeper, waiter, deaf, odd};
+    for (int i = 0; i < 5; i++) pthread_create(&t[i], NULL, what[i], NULL);
+    pthread_join(t[0], NULL);
+    pthread_mutex_unlock(&held);
+    close(pipes[1]);
+    for (int i = 1; i < 5; i++) pthread_join(t[i], NULL);
+}
+
+static void *wait_for_end(void *arg)
+{
+    char c;
+    while (read(pipes[0], &c, 1) < 0) continue;
+    return arg;
+}
+
+static void crowd(void)
+{
+    enum { N = 500 };
+    pthread_t t[N];
+    for (int i = 0; i < N; i++)
+        if (pthread_create(&t[i], NULL, wait_for_end, NULL) != 0) abort();
+    rest(seconds);
+    close(pipes[1]);
+    for (int i = 0; i < N; i++) pthread_join(t[i], NULL);
+}
+
+static void *brief(void *arg)
+{
+    for (int i = 0; i < 2000; i++) sink += (unsigned long)i;
+    if ((uintptr_t)arg % 3 == 0) pthread_exit(arg);
+    return arg;
+}
+
+static void storm(void)
+{
+    double until = clock_s(CLOCK_MONOTONIC) + seconds;
+    unsigned long n = 0;
+    while (clock_s(CLOCK_MONOTONIC) < until) {
+        pthread_t t[8];
+        for (uintptr_t i = 0; i < 8; i++)
+            if (pthread_create(&t[i], NULL, brief, (void *)i) != 0) abort();
+        for (int i = 0; i < 8; i++) pthread_join(t[i], NULL);
+        n += 8;
+    }
+    printf("threads %lu\n", n);
+}
+
+static void reap(const char *what, pid_t pid)
+{
+    int status = -1;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    printf("%s exit=%d signal=%d\n", what, WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+           WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+    fflush(stdout);
+}
+
+static void forks(void)
+{
+    double until = clock_s(CLOCK_MONOTONIC) + seconds;
+    pthread_t t;
+    pthread_create(&t, NULL, spinner, NULL);
+    for (int n = 0; clock_s(CLOCK_MONOTONIC) < until; n++) {
+        pid_t pid = n % 2 ? vfork() : fork();
+        if (pid == 0) {
+            execl("/bin/sh", "sh", "-c", "exit 7", NULL);
+            _exit(99);
+        }
+        int status = 0;
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 7) printf("bad status %x\n", status);
+        static char sh[] = "sh", c[] = "-c", code[] = "exit 3";
+        char *argv[] = {sh, c, code, NULL};
+        if (posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environ) == 0) {
+            while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+            if (!WIFEXITED(status) || WEXITSTATUS(status) != 3) printf("bad spawn %x\n", status);
+        }
+    }
+    pthread_join(t, NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        spin_here(clock_s(CLOCK_MONOTONIC) + seconds);
+        exit(5);
+    }
+    reap("child", pid);
+}
+
+/* Again and again into itself, with a thread beside: argv[3] counts down. */
+static void execs(char **argv, int left)
+{
+    pthread_t t;
+    char count[16];
+    for (int i = 0; i < 2; i++) pthread_create(&t, NULL, spinner, NULL);
+    execl("/nowhere/nothing", "x", NULL);
+    spin_here(clock_s(CLOCK_MONOTONIC) + 0.02);
+    if (left <= 0) _exit(11);
+    snprintf(count, sizeof count, "%d", left - 1);
+    char *again[] = {argv[0], argv[1], argv[2], count, NULL};
+    execv("/proc/self/exe", again);
+    _exit(98);
+}
+
+static void on_ours(int sig) { (void)sig; }
+
+static void takes_signal(void)
+{
+    pthread_t t;
+    pthread_create(&t, NULL, spinner, NULL);
+    rest(0.3);
+    for (int s = SIGRTMIN; s <= SIGRTMAX; s++) signal(s, on_ours);
+    pthread_join(t, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "states";
+    if (argc > 2) seconds = strtod(argv[2], NULL);
+    if (pipe2(pipes, O_CLOEXEC) != 0) return 1;
+    if (!strcmp(what, "states")) states();
+    if (!strcmp(what, "crowd")) crowd();
+    if (!strcmp(what, "storm")) storm();
+    if (!strcmp(what, "forks")) forks();
+    if (!strcmp(what, "execs")) execs(argv, argc > 3 ? (int)strtol(argv[3], NULL, 10) : 3);
+    if (!strcmp(what, "takes")) takes_signal();
+    if (!strcmp(what, "alone")) spinner(NULL);
+    if (!strcmp(what, "idle")) rest(seconds);
+    return 0;
+}
