@@ -104,7 +104,7 @@ static void session(str in, bool server)
     err e = {0};
     buf out = {0};
     h2 *s = h2_open(&(h2_opts){.server = server, .max_body = MAX_BODY},
-                    &(h2_events){on_done, on_failed, NULL}, &e);
+                    &(h2_events){.done = on_done, .failed = on_failed}, &e);
     MUST(s);
     static const http_header head[] = {{STR(":method"), STR("POST")},
                                        {STR(":scheme"), STR("http")},

@@ -179,7 +179,7 @@ static void on_open(void *who, conn *k)
     c->open = true;
     if (wants_h2(c, k)) {
         h2_opts o = {.max_body = c->o.max_body};
-        h2_events ev = {h2_done, h2_failed, c};
+        h2_events ev = {.done = h2_done, .failed = h2_failed, .who = c};
         c->h2 = h2_open(&o, &ev, &e);
     } else if (c->o.h2) {
         misfit(c, HTTP_PEER_HTTP1, "speaks no HTTP/2, which gRPC needs", &e);

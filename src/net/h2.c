@@ -5,9 +5,12 @@
 
 enum {
     MAX_STREAMS = 100,
-    MAX_SENT = 64,    /* headers of one message that is sent */
-    WINDOW = 1 << 20, /* a stream may send this much ahead */
-    MAX_CONTROL = 64, /* SETTINGS and PING in a queue: more is an attack */
+    MAX_SENT = 64,          /* headers of one message that is sent */
+    WINDOW = 1 << 20,       /* a stream may send this much ahead */
+    MAX_CONTROL = 64,       /* SETTINGS and PING in a queue: more is an attack */
+    MAX_IDLE_FRAMES = 1000, /* frames that are no part of a request, since the last request */
+    RESETS = 200,           /* a client may reset so many streams at once ... */
+    RESETS_A_SECOND = 50,   /* ... and so many in the long run */
 };
 
 typedef struct stream {
@@ -21,6 +24,9 @@ typedef struct stream {
     bool told; /* it is finished, or nobody wants to know */
     bool closed, unprocessed;
     bool ended;    /* the peer's half is complete */
+    bool out;      /* server: handed out ... */
+    bool held;     /* ... and not answered */
+    buf owned;     /* server: the answer's body */
     bool trailing; /* the headers that arrive now are trailers */
 } stream;
 
@@ -32,6 +38,8 @@ struct h2 {
     stream *finished;      /* the first to finish comes first */
     bool delivering, dead; /* dead: freed by an event, and h2_deliver buries it */
     bool goaway;
+    uint32_t idle_frames; /* server */
+    size_t n_reading;     /* server: requests that are not complete */
 };
 
 static stream *stream_of(h2 *s, int32_t id)
@@ -56,6 +64,7 @@ static void stream_free(stream *t)
 {
     unlink_stream(t);
     http_message_free(&t->m);
+    buf_free(&t->owned);
     free(t);
 }
 
@@ -64,6 +73,7 @@ static stream *stream_new(h2 *s)
     stream *t = calloc(1, sizeof *t);
     if (!t) return NULL;
     t->m.body.limit = s->o.max_body;
+    t->m.pool = s->o.pool;
     link_stream(&s->streams, t);
     return t;
 }
@@ -87,10 +97,14 @@ void h2_deliver(h2 *s)
         unlink_stream(t);
         link_stream(&s->streams, t);
         bool closed = t->closed;
-        if (t->ended && !t->why.code)
+        if (s->o.server && closed && !t->out) {
+            /* nobody has heard of it */
+        } else if (t->ended && !t->why.code) {
+            t->out = t->held = s->o.server;
             s->ev.done(s->ev.who, t->id, &t->m);
-        else
+        } else {
             s->ev.failed(s->ev.who, t->id, t->unprocessed, &t->why);
+        }
         if (closed) stream_free(t);
     }
     s->delivering = false;
@@ -102,6 +116,16 @@ static int refuse(h2 *s, int32_t id)
 {
     nghttp2_submit_rst_stream(s->ng, NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
     return 0;
+}
+
+/* Server: the request is as complete as it gets. */
+static void end_request(h2 *s, stream *t)
+{
+    if (t->ended) return;
+    t->ended = true;
+    if (s->o.server) s->n_reading--;
+    s->idle_frames = 0;
+    finish(s, t);
 }
 
 /* ---- what nghttp2 tells us ---- */
@@ -120,6 +144,7 @@ static int on_begin(nghttp2_session *ng, const nghttp2_frame *f, void *who)
     if (!s->o.server || f->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
     if (!(t = stream_new(s))) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     t->id = f->hd.stream_id;
+    s->n_reading++;
     nghttp2_session_set_stream_user_data(ng, f->hd.stream_id, t);
     return 0;
 }
@@ -160,19 +185,36 @@ static int on_data(nghttp2_session *ng, uint8_t flags, int32_t id, const uint8_t
     h2 *s = who;
     stream *t = stream_of(s, id);
     if (!t || t->why.code) return 0;
-    return http_message_body(&t->m, (str){(const char *)p, n}, &t->why) ? 0 : refuse(s, id);
+    str bytes = {(const char *)p, n};
+    if (!s->o.server) return http_message_body(&t->m, bytes, &t->why) ? 0 : refuse(s, id);
+    if (!t->ended) http_message_body_or_trouble(&t->m, bytes);
+    if (t->m.trouble) end_request(s, t);
+    return 0;
+}
+
+/* Frames that cost us work and are no part of a request. */
+static bool is_flood(h2 *s, const nghttp2_frame *f)
+{
+    bool useful = f->hd.type == NGHTTP2_HEADERS || f->hd.type == NGHTTP2_WINDOW_UPDATE ||
+                  (f->hd.type == NGHTTP2_DATA && f->data.hd.length > f->data.padlen);
+    return s->o.server && !useful && ++s->idle_frames > MAX_IDLE_FRAMES;
 }
 
 static int on_frame(nghttp2_session *ng, const nghttp2_frame *f, void *who)
 {
     h2 *s = who;
+    if (is_flood(s, f)) return NGHTTP2_ERR_CALLBACK_FAILURE;
     if (f->hd.type == NGHTTP2_GOAWAY) s->goaway = true;
     bool end = f->hd.flags & NGHTTP2_FLAG_END_STREAM;
+    if (s->o.server && f->hd.type == NGHTTP2_HEADERS && f->headers.cat == NGHTTP2_HCAT_REQUEST) {
+        stream *t = stream_of(s, f->hd.stream_id);
+        if (t && s->ev.admit) s->ev.admit(s->ev.who, &t->m);
+        if (t && t->m.trouble) end_request(s, t);
+    }
     if (!end || (f->hd.type != NGHTTP2_DATA && f->hd.type != NGHTTP2_HEADERS)) return 0;
     stream *t = stream_of(s, f->hd.stream_id);
     if (!t || t->told) return 0;
-    t->ended = true;
-    finish(s, t);
+    end_request(s, t);
     /* An answer before all was sent (too large, overloaded) saves us the rest. */
     if (!s->o.server && nghttp2_session_get_stream_local_close(ng, f->hd.stream_id) == 0)
         nghttp2_submit_rst_stream(ng, NGHTTP2_FLAG_NONE, f->hd.stream_id, NGHTTP2_NO_ERROR);
@@ -182,9 +224,11 @@ static int on_frame(nghttp2_session *ng, const nghttp2_frame *f, void *who)
 /* nghttp2 is done with the stream: it goes as soon as its owner was told. */
 static void close_stream(h2 *s, stream *t, uint32_t code)
 {
-    if (!t->ended)
+    if (!t->ended && s->o.server) s->n_reading--;
+    if (!t->ended || t->held)
         err_set(&t->why, ERR_SYS, "the peer ended the request early: %s",
                 nghttp2_http2_strerror(code));
+    if (t->held) t->told = t->held = false; /* its owner has to know */
     bool told = t->told;
     t->closed = true;
     t->unprocessed = code == NGHTTP2_REFUSED_STREAM;
@@ -201,6 +245,18 @@ static int on_close(nghttp2_session *ng, int32_t id, uint32_t code, void *who)
     if (!t) return 0;
     nghttp2_session_set_stream_user_data(ng, id, NULL);
     close_stream(s, t, code);
+    return 0;
+}
+
+/* An answer that went out before all of the request came: the rest is not wanted. */
+static int on_sent(nghttp2_session *ng, const nghttp2_frame *f, void *who)
+{
+    h2 *s = who;
+    bool end = f->hd.flags & NGHTTP2_FLAG_END_STREAM;
+    if (!s->o.server || !end || (f->hd.type != NGHTTP2_DATA && f->hd.type != NGHTTP2_HEADERS))
+        return 0;
+    if (nghttp2_session_get_stream_remote_close(ng, f->hd.stream_id) == 0)
+        nghttp2_submit_rst_stream(ng, NGHTTP2_FLAG_NONE, f->hd.stream_id, NGHTTP2_NO_ERROR);
     return 0;
 }
 
@@ -268,6 +324,8 @@ static int new_session(h2 *s)
     nghttp2_session_callbacks_set_on_frame_recv_callback(cb, on_frame);
     nghttp2_session_callbacks_set_on_stream_close_callback(cb, on_close);
     nghttp2_session_callbacks_set_on_frame_not_send_callback(cb, on_not_sent);
+    nghttp2_session_callbacks_set_on_frame_send_callback(cb, on_sent);
+    nghttp2_option_set_stream_reset_rate_limit(opt, RESETS, RESETS_A_SECOND);
     nghttp2_option_set_max_outbound_ack(opt, MAX_CONTROL);
     nghttp2_option_set_max_settings(opt, MAX_CONTROL);
     int r = s->o.server ? nghttp2_session_server_new2(&s->ng, cb, s, opt)
@@ -304,6 +362,7 @@ static void free_all(stream *t)
     for (stream *next; t; t = next) {
         next = t->next;
         http_message_free(&t->m);
+        buf_free(&t->owned);
         free(t);
     }
 }
@@ -326,6 +385,9 @@ bool h2_feed(h2 *s, str bytes, err *e)
     ssize_t n = nghttp2_session_mem_recv(s->ng, (const uint8_t *)bytes.p, bytes.n);
     if (n >= 0) return true;
     if (n == NGHTTP2_ERR_NOMEM) return err_set(e, ERR_LIMIT, "out of memory");
+    if (n == NGHTTP2_ERR_CALLBACK_FAILURE || n == NGHTTP2_ERR_FLOODED)
+        return err_set(e, ERR_LIMIT,
+                       "the peer floods the connection with frames that ask for nothing");
     return err_set(e, ERR_MALFORMED, "broken HTTP/2 from the peer: %s", nghttp2_strerror((int)n));
 }
 
@@ -344,7 +406,8 @@ bool h2_take(h2 *s, buf *out, err *e)
 
 bool h2_over(const h2 *s)
 {
-    return s->goaway || (!nghttp2_session_want_read(s->ng) && !nghttp2_session_want_write(s->ng));
+    return (s->goaway && !s->o.server) ||
+           (!nghttp2_session_want_read(s->ng) && !nghttp2_session_want_write(s->ng));
 }
 
 /* ---- sending ---- */
@@ -392,9 +455,23 @@ bool h2_respond(h2 *s, int32_t id, const h2_send *r, err *e)
     stream *t = stream_of(s, id);
     if (!t) return err_set(e, ERR_SYS, "the stream is gone");
     if (!fill_nv(r->head, r->n_head, nv, e) || !load(t, r, e)) return false;
+    t->held = false;
+    if (r->owned) {
+        t->owned = *r->owned;
+        *r->owned = (buf){0};
+        t->body[0] = buf_view(&t->owned), t->body[1] = (str){0};
+    }
     nghttp2_data_provider body = {.source.ptr = t, .read_callback = read_body};
     int n = nghttp2_submit_response(s->ng, id, nv, r->n_head, &body);
     return n == 0 || err_set(e, ERR_SYS, "cannot answer: %s", nghttp2_strerror(n));
+}
+
+size_t h2_reading(const h2 *s) { return s->n_reading; }
+
+void h2_drain(h2 *s)
+{
+    int32_t last = nghttp2_session_get_last_proc_stream_id(s->ng);
+    (void)nghttp2_submit_goaway(s->ng, NGHTTP2_FLAG_NONE, last, NGHTTP2_NO_ERROR, NULL, 0);
 }
 
 void h2_reset(h2 *s, int32_t id)

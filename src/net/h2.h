@@ -10,9 +10,13 @@ typedef struct h2 h2;
 typedef struct h2_events {
     /* The peer's message of this stream is complete: a response, or (server) a request to answer. */
     void (*done)(void *who, int32_t stream, http_message *m);
-    /* The stream ended before that: e->code ERR_SYS when the peer reset it or went away, ERR_LIMIT.
+    /* The stream ended before that (client), or before it was answered (server; also one that was `done`):
+     * e->code ERR_SYS when the peer reset it or went away, ERR_LIMIT.
      * unprocessed: the peer promises that it did nothing with the request. */
     void (*failed)(void *who, int32_t stream, bool unprocessed, const err *e);
+    /* Server: a head is there.  Sets the limit of the body, and may set m->trouble: then no body is read and the
+     * request is done.  Nothing else of the session may be called from it.  NULL: everybody is welcome. */
+    void (*admit)(void *who, http_message *m);
     void *who;
 } h2_events;
 
@@ -20,13 +24,15 @@ typedef struct h2_opts {
     bool server;
     size_t max_body;      /* bytes of a message that is received; 0: HTTP_MAX_ANSWER */
     uint32_t max_streams; /* at a time, from the peer; 0: 100 */
+    http_pool *pool;      /* server: bodies count there; may be NULL */
 } h2_opts;
 
 /* NULL: out of memory.  h2_take has the first bytes at once. */
 NODISCARD h2 *h2_open(const h2_opts *o, const h2_events *ev, err *e);
 void h2_free(h2 *s); /* no events */
 
-/* Bytes of the peer.  ERR_MALFORMED: the session is over. */
+/* Bytes of the peer.  ERR_MALFORMED: the session is over.  ERR_LIMIT: the peer asks for work and sends no requests (floods of
+ * pings, settings, resets). */
 NODISCARD bool h2_feed(h2 *s, str bytes, err *e);
 /* Appends what has to go to the peer now. */
 NODISCARD bool h2_take(h2 *s, buf *out, err *e);
@@ -41,13 +47,18 @@ typedef struct h2_send {
     const http_header *head;
     size_t n_head;
     str body[2];
+    buf *owned; /* server: sent instead of body[], taken over; may be NULL */
     const http_header *trailers;
     size_t n_trailers;
 } h2_send;
 
 /* A new stream; its number, or -1 and `e`. */
 NODISCARD int32_t h2_request(h2 *s, const h2_send *r, err *e);
-/* Answers a stream. */
+/* Answers a stream.  One whose body is still coming is reset behind the answer. */
 NODISCARD bool h2_respond(h2 *s, int32_t stream, const h2_send *r, err *e);
+/* Server: no new streams; those that are open are answered. */
+void h2_drain(h2 *s);
+/* Server: streams that the peer has not ended yet: something is on its way. */
+size_t h2_reading(const h2 *s);
 /* Ends a stream early, without an event. */
 void h2_reset(h2 *s, int32_t stream);

@@ -65,6 +65,8 @@ void http1_begin(http1 *h, http1_kind kind, http_message *m)
     h->n_line = h->n_lines = 0;
     h->left = h->at = 0;
     h->keeps = h->began = h->chunked = h->has_length = h->expects = false;
+    h->n_hosts = 0;
+    h->admit = NULL, h->who = NULL;
 }
 
 /* ---- the first line ---- */
@@ -73,7 +75,7 @@ static bool take_version(http1 *h, str v, err *e)
 {
     if (v.n != 8 || memcmp(v.p, "HTTP/1.", 7) != 0 || v.p[7] < '0' || v.p[7] > '9')
         return fail(h, e, "this is no HTTP/1.1");
-    h->keeps = v.p[7] != '0';
+    h->keeps = h->minor = v.p[7] != '0';
     return true;
 }
 
@@ -135,7 +137,10 @@ static bool take_header(http1 *h, str name, str value, err *e)
     if (is_word(name, "connection") && has_word(value, "close")) h->keeps = false;
     if (is_word(name, "connection") && has_word(value, "keep-alive")) h->keeps = true;
     if (is_word(name, "expect")) h->expects = is_word(value, "100-continue");
-    if (is_word(name, "host")) h->m->authority = http_message_keep(h->m, value);
+    if (is_word(name, "host")) {
+        h->m->authority = http_message_keep(h->m, value);
+        h->n_hosts++;
+    }
     return true;
 }
 
@@ -150,6 +155,24 @@ static bool take_field(http1 *h, str line, http_headers *to, err *e)
     if (http_message_add(h->m, to, name, value, e)) return true;
     h->state = HTTP1_FAILED;
     return false;
+}
+
+static void give_up_request(http1 *h)
+{
+    h->state = HTTP1_DONE;
+    h->keeps = false;
+}
+
+/* A request is never too large to be answered. */
+static bool end_request_head(http1 *h, err *e)
+{
+    if (h->n_hosts != 1 && (h->n_hosts || h->minor))
+        return fail(h, e, h->n_hosts ? "two Host headers" : "no Host header");
+    if (h->admit) h->admit(h->who, h->m);
+    if (h->state == HTTP1_BODY && h->m->body.limit && h->left > h->m->body.limit && !h->m->trouble)
+        h->m->trouble = HTTP_TOO_LARGE;
+    if (h->m->trouble) give_up_request(h);
+    return true;
 }
 
 /* The empty line: what follows? */
@@ -172,6 +195,7 @@ static bool end_head(http1 *h, err *e)
         h->state = h->left ? HTTP1_BODY : HTTP1_DONE;
     else
         h->state = HTTP1_UNTIL_END, h->keeps = false;
+    if (!response) return end_request_head(h, e);
     size_t limit = h->m->body.limit;
     if (h->state != HTTP1_BODY || !limit || h->left <= limit) return true;
     h->state = HTTP1_FAILED;
@@ -242,8 +266,14 @@ static bool feed_line(http1 *h, str *in, err *e)
     take(h, in, n);
     if (!end) return true;
     str line = {h->line, h->n_line - 1};
-    if (line.n && line.p[line.n - 1] == '\r') line.n--;
+    bool whole = line.n && line.p[line.n - 1] == '\r';
+    if (whole) line.n--;
     h->n_line = 0;
+    /* Of a request another reader in front of us may think otherwise (RFC 9112 section 2.2 lets us refuse). */
+    if (!whole && h->kind == HTTP1_REQUEST)
+        return fail(h, e, "a line ends without a carriage return");
+    if (h->kind == HTTP1_REQUEST && line.n && memchr(line.p, '\r', line.n))
+        return fail(h, e, "a carriage return inside a line");
     return take_line(h, line, e);
 }
 
@@ -251,11 +281,14 @@ static bool feed_body(http1 *h, str *in, err *e)
 {
     bool counted = h->state != HTTP1_UNTIL_END;
     size_t n = counted && h->left < in->n ? (size_t)h->left : in->n;
-    if (!http_message_body(h->m, (str){in->p, n}, e)) {
+    if (h->kind == HTTP1_REQUEST) {
+        http_message_body_or_trouble(h->m, (str){in->p, n});
+    } else if (!http_message_body(h->m, (str){in->p, n}, e)) {
         h->state = HTTP1_FAILED;
         return false;
     }
     take(h, in, n);
+    if (h->m->trouble) return give_up_request(h), true;
     if (!counted) return true;
     h->left -= n;
     if (h->left) return true;

@@ -30,11 +30,18 @@ typedef struct http1 {
     uint64_t left;
     uint64_t at;                       /* bytes taken so far: the offset of errors */
     bool keeps;                        /* the connection may carry another message after this one */
+    bool minor;                        /* HTTP/1.1, not 1.0 */
     bool began;                        /* a byte of it was seen */
     bool chunked, has_length, expects; /* expects: the client waits for 100 Continue */
+    unsigned n_hosts;
+    /* Requests: the head is there.  Sets the limit of the body, and may set m->trouble: then none is read.  NULL:
+     * everybody is welcome. */
+    void (*admit)(void *who, http_message *m);
+    void *who;
 } http1;
 
-/* Begins a message; `m` is empty and has its limit in m->body.limit. */
+/* Begins a message; `m` is empty and has its limit in m->body.limit.  Of a request with trouble the state is HTTP1_DONE and
+ * `keeps` false: nobody knows where the next one would begin. */
 void http1_begin(http1 *h, http1_kind kind, http_message *m);
 
 /* Takes bytes up to the end of the message; *in keeps what lies behind it.  After it h->state is

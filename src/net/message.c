@@ -33,17 +33,46 @@ bool http_message_body(http_message *m, str bytes, err *e)
     return err_set(e, ERR_LIMIT, "the body is larger than the limit of %zu bytes", m->body.limit);
 }
 
+static void leave_pool(http_message *m)
+{
+    if (m->pool) m->pool->used -= m->pooled;
+    m->pooled = 0;
+}
+
+void http_message_body_or_trouble(http_message *m, str bytes)
+{
+    http_pool *p = m->pool;
+    if (m->trouble) return;
+    if (m->body.limit && bytes.n > m->body.limit - m->body.n)
+        m->trouble = HTTP_TOO_LARGE;
+    else if (p && bytes.n > p->max - p->used)
+        m->trouble = HTTP_PRESSED;
+    else
+        buf_str(&m->body, bytes);
+    if (m->body.failed) m->trouble = HTTP_PRESSED;
+    if (m->trouble) {
+        size_t limit = m->body.limit;
+        leave_pool(m);
+        buf_free(&m->body);
+        m->body = (buf){.limit = limit};
+    } else if (p) {
+        p->used += bytes.n, m->pooled += bytes.n;
+    }
+}
+
 void http_message_reset(http_message *m)
 {
+    leave_pool(m);
     arena_reset(&m->arena);
     arena a = m->arena;
     buf_reset(&m->body);
     m->body.failed = false;
-    *m = (http_message){.arena = a, .body = m->body};
+    *m = (http_message){.arena = a, .body = m->body, .pool = m->pool};
 }
 
 void http_message_free(http_message *m)
 {
+    leave_pool(m);
     arena_free(&m->arena);
     buf_free(&m->body);
     *m = (http_message){0};

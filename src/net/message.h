@@ -20,6 +20,18 @@ typedef struct http_header {
 
 typedef VEC(http_header) http_headers;
 
+/* What is wrong with a request that is handed out all the same, to be answered. */
+typedef enum http_trouble {
+    HTTP_WHOLE,
+    HTTP_TOO_LARGE, /* the body is over body.limit; it was let go */
+    HTTP_PRESSED,   /* the pool is full: not now */
+} http_trouble;
+
+/* Bytes of bodies that are held at a time, over all connections of a server. */
+typedef struct http_pool {
+    size_t used, max;
+} http_pool;
+
 typedef struct http_message {
     arena arena;                 /* texts of head and trailers */
     unsigned status;             /* of a response */
@@ -27,6 +39,9 @@ typedef struct http_message {
     http_headers head, trailers;
     size_t n_head; /* bytes counted against HTTP_MAX_HEAD */
     buf body;      /* body.limit is the cap: beyond it the message fails with ERR_LIMIT */
+    http_trouble trouble;
+    http_pool *pool; /* the body counts there; NULL: nowhere */
+    size_t pooled;
 } http_message;
 
 /* Copies name and value.  ERR_LIMIT at the limits above. */
@@ -34,6 +49,8 @@ NODISCARD bool http_message_add(http_message *m, http_headers *to, str name, str
 /* A copy that lives as long as the message; NULL text: out of memory. */
 str http_message_keep(http_message *m, str text);
 NODISCARD bool http_message_body(http_message *m, str bytes, err *e);
+/* For servers: as above, but what does not fit makes `trouble`, lets the body go and takes no more of it. */
+void http_message_body_or_trouble(http_message *m, str bytes);
 void http_message_reset(http_message *m); /* empty again, limit and memory kept */
 void http_message_free(http_message *m);
 

@@ -125,7 +125,7 @@ static void test_requests(void **state)
     assert_int_equal(r.state, HTTP1_DONE);
     assert_string_equal(r.body, "hi");
     assert_int_equal(r.left, 16); /* the next one is left */
-    r = feed(HTTP1_REQUEST, STR("\r\nGET / HTTP/1.1\r\n\r\n"), 1,
+    r = feed(HTTP1_REQUEST, STR("\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"), 1,
              false); /* no body without a length */
     assert_int_equal(r.state, HTTP1_DONE);
     assert_string_equal(feed(HTTP1_REQUEST, STR("GET /\r\n"), 9, false).fails,

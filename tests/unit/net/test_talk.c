@@ -88,7 +88,7 @@ static void on_accept(void *who, uint32_t events)
     assert_true(fd >= 0);
     h2_free(x->h2);
     x->h2 = h2_open(&(h2_opts){.server = true, .max_body = BIG * 2},
-                    &(h2_events){on_request, on_failed, x}, &e);
+                    &(h2_events){.done = on_request, .failed = on_failed, .who = x}, &e);
     assert_non_null(x->h2);
     conn_close(x->conn);
     x->conn = conn_take(x->loop, fd, x->tls,

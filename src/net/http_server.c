@@ -1,0 +1,734 @@
+#include "net/http_server.h"
+
+#include "net/conn.h"
+#include "net/h2.h"
+#include "net/http1.h"
+#include "base/ban.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <unistd.h>
+
+enum {
+    LISTENERS = 16,
+    ACCEPTS_A_ROUND = 64,
+    MAX_HEAD = 48,
+    TICKS = 4, /* a stall is measured in so many pieces */
+};
+
+static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+enum { PREFACE = sizeof preface - 1 };
+
+typedef struct client client;
+
+typedef struct listener {
+    http_server *s;
+    loop_watch watch;
+    bool plain, tls; /* what clients may speak */
+} listener;
+
+struct http_exchange {
+    client *of;
+    http_exchange *next, **back; /* of its client */
+    http_message *m;
+    int32_t stream;
+    void *user;
+};
+
+typedef enum speaks { SPEAKS_UNKNOWN, SPEAKS_HTTP1, SPEAKS_HTTP2 } speaks;
+
+struct client {
+    http_server *s;
+    const listener *from;
+    client *next, *prev; /* the one that was idle longest comes first */
+    loop_watch first;    /* until its first byte is seen; fd -1 afterwards */
+    conn *conn;
+    speaks speaks;
+    h2 *h2;
+    http1 *http1;
+    http_message message; /* HTTP/1.1: the request at hand */
+    buf rest;             /* bytes that wait: for the protocol to be known, for an answer */
+    http_exchange *exchanges;
+    loop_timer tick;
+    uint64_t since;   /* of the state that the clock measures: no request, a head */
+    uint64_t in, out; /* bytes since the last tick */
+    size_t unsent;    /* at the last tick */
+    unsigned slow;    /* ticks without min_rate */
+    bool reading;     /* HTTP/1.1: a request has begun */
+    bool closing;     /* as soon as all is out */
+    bool busy, dead;  /* an event is under way; freed after it */
+    char peer[72];
+};
+
+struct http_server {
+    loop *loop;
+    http_limits o;
+    http_server_events ev;
+    tls_context *tls;
+    listener listeners[LISTENERS];
+    size_t n_listeners;
+    client *oldest, *newest;
+    http_pool pool;
+    http_server_counts n;
+    loop_timer rest; /* from accepting, when there are no descriptors */
+    bool draining;
+};
+
+static void take_plain(client *c, str bytes);
+
+/* ---- the list of clients ---- */
+
+static void unlist(client *c)
+{
+    http_server *s = c->s;
+    *(c->prev ? &c->prev->next : &s->oldest) = c->next;
+    *(c->next ? &c->next->prev : &s->newest) = c->prev;
+}
+
+static void enlist(client *c)
+{
+    http_server *s = c->s;
+    c->prev = s->newest, c->next = NULL;
+    *(c->prev ? &c->prev->next : &s->oldest) = c;
+    s->newest = c;
+}
+
+static bool is_reading(const client *c) { return c->h2 ? h2_reading(c->h2) > 0 : c->reading; }
+
+static bool is_idle(const client *c) { return !c->exchanges && !is_reading(c); }
+
+/* ---- the end of a client ---- */
+
+static void free_exchange(http_exchange *x)
+{
+    *x->back = x->next;
+    if (x->next) x->next->back = x->back;
+    x->of->s->n.exchanges--;
+    free(x);
+}
+
+static void lose_exchanges(client *c)
+{
+    http_server *s = c->s;
+    while (c->exchanges) {
+        s->n.gone++;
+        s->ev.gone(s->ev.who, c->exchanges);
+        free_exchange(c->exchanges);
+    }
+}
+
+static void destroy(client *c)
+{
+    http_message_free(&c->message);
+    buf_free(&c->rest);
+    free(c->http1);
+    free(c);
+}
+
+/* Brackets: what is called back may end the client. */
+static bool enter(client *c)
+{
+    bool outer = !c->busy;
+    c->busy = true;
+    return outer;
+}
+
+static void leave(client *c, bool outer)
+{
+    if (!outer) return;
+    c->busy = false;
+    if (c->dead) destroy(c);
+}
+
+static void end_client(client *c)
+{
+    http_server *s = c->s;
+    if (c->dead) return;
+    c->dead = true;
+    loop_disarm(s->loop, &c->tick);
+    if (c->first.fd >= 0) {
+        loop_forget(s->loop, &c->first);
+        close(c->first.fd);
+    }
+    lose_exchanges(c);
+    conn_close(c->conn);
+    h2_free(c->h2);
+    c->conn = NULL, c->h2 = NULL;
+    unlist(c);
+    s->n.connections--;
+    if (!c->busy) destroy(c);
+}
+
+static void end_counted(client *c, uint64_t *counter)
+{
+    if (!c->dead) ++*counter;
+    end_client(c);
+}
+
+/* ---- time ---- */
+
+static uint64_t tick_ns(const http_server *s) { return s->o.stall_ns / TICKS + 1; }
+
+static void watch_clock(client *c)
+{
+    http_server *s = c->s;
+    uint64_t now = loop_now(s->loop);
+    uint64_t wait = tick_ns(s);
+    if (is_idle(c) && c->conn && c->speaks && !conn_unsent(c->conn)) wait = s->o.idle_ns + 1;
+    loop_arm(s->loop, &c->tick, now + wait);
+}
+
+/* Bytes that move at less than min_rate, in the direction that we wait for. */
+static bool is_stalled(client *c)
+{
+    http_server *s = c->s;
+    size_t unsent = c->conn ? conn_unsent(c->conn) : 0;
+    uint64_t least = (uint64_t)s->o.min_rate * tick_ns(s) / NS_PER_S;
+    bool out = unsent && c->unsent && unsent + least > c->unsent;
+    bool in = !unsent && is_reading(c) && c->in < least;
+    c->slow = in || out ? c->slow + 1 : 0;
+    c->in = 0, c->unsent = unsent;
+    return c->slow >= TICKS;
+}
+
+static void on_tick(void *who)
+{
+    client *c = who;
+    http_server *s = c->s;
+    uint64_t age = loop_now(s->loop) - c->since;
+    bool outer = enter(c);
+    bool heads = !c->speaks || (c->speaks == SPEAKS_HTTP1 && c->reading && c->http1 &&
+                                c->http1->state <= HTTP1_HEAD);
+    if (heads && age >= s->o.head_ns)
+        end_counted(c, &s->n.closed_slow);
+    else if (is_stalled(c))
+        end_counted(c, &s->n.closed_slow);
+    else if (is_idle(c) && c->speaks && !conn_unsent(c->conn) && age >= s->o.idle_ns)
+        end_counted(c, &s->n.closed_idle);
+    else
+        watch_clock(c);
+    leave(c, outer);
+}
+
+/* Something was asked or answered: the clock begins anew, and the client is the last to be thrown out. */
+static void refresh(client *c)
+{
+    if (c->dead) return;
+    c->since = loop_now(c->s->loop);
+    c->slow = 0;
+    unlist(c);
+    enlist(c);
+    watch_clock(c);
+}
+
+/* ---- handing out ---- */
+
+static http_exchange *new_exchange(client *c, http_message *m, int32_t stream)
+{
+    http_server *s = c->s;
+    http_exchange *x = calloc(1, sizeof *x);
+    if (!x) return NULL;
+    *x = (http_exchange){.of = c, .m = m, .stream = stream, .next = c->exchanges};
+    x->back = &c->exchanges;
+    if (x->next) x->next->back = &x->next;
+    c->exchanges = x;
+    s->n.exchanges++;
+    s->n.too_large += m->trouble == HTTP_TOO_LARGE;
+    s->n.pressed += m->trouble == HTTP_PRESSED;
+    return x;
+}
+
+static void hand_out(client *c, http_message *m, int32_t stream)
+{
+    http_server *s = c->s;
+    http_exchange *x = new_exchange(c, m, stream);
+    refresh(c);
+    if (!x)
+        end_client(c);
+    else
+        s->ev.request(s->ev.who, x);
+}
+
+/* ---- HTTP/2 ---- */
+
+static void flush_h2(client *c)
+{
+    err e = {0};
+    if (c->dead || !c->h2) return;
+    if (!h2_take(c->h2, conn_out(c->conn), &e)) {
+        end_counted(c, &c->s->n.closed_broken);
+        return;
+    }
+    conn_flush(c->conn);
+    if (h2_over(c->h2)) c->closing = true;
+}
+
+static void h2_done(void *who, int32_t stream, http_message *m)
+{
+    client *c = who;
+    c->s->n.requests_h2++;
+    hand_out(c, m, stream);
+}
+
+static void h2_failed(void *who, int32_t stream, bool unprocessed, const err *e)
+{
+    (void)unprocessed, (void)e;
+    client *c = who;
+    for (http_exchange *x = c->exchanges; x; x = x->next)
+        if (x->stream == stream) {
+            c->s->n.gone++;
+            c->s->ev.gone(c->s->ev.who, x);
+            free_exchange(x);
+            return;
+        }
+}
+
+static void admit(void *who, http_message *m)
+{
+    client *c = who;
+    http_server *s = c->s;
+    if (s->ev.admit) s->ev.admit(s->ev.who, m);
+}
+
+static bool begin_h2(client *c)
+{
+    err e = {0};
+    http_server *s = c->s;
+    h2_opts o = {
+        .server = true, .max_body = s->o.body, .max_streams = s->o.streams, .pool = &s->pool};
+    h2_events ev = {.done = h2_done, .failed = h2_failed, .admit = admit, .who = c};
+    c->speaks = SPEAKS_HTTP2;
+    c->h2 = h2_open(&o, &ev, &e);
+    if (c->h2 && s->draining) h2_drain(c->h2);
+    return c->h2 != NULL;
+}
+
+static void take_h2(client *c, str bytes)
+{
+    err e = {0};
+    bool ok = h2_feed(c->h2, bytes, &e);
+    if (ok) h2_deliver(c->h2);
+    flush_h2(c); /* also what nghttp2 says of a broken session */
+    if (!ok) end_counted(c, &c->s->n.closed_broken);
+}
+
+/* ---- HTTP/1.1 ---- */
+
+static void begin_request(client *c)
+{
+    http_server *s = c->s;
+    http_message_reset(&c->message);
+    if (c->message.body.cap > 64 << 10)
+        buf_free(&c->message.body); /* one large one, kept for ever */
+    c->message.body = (buf){.p = c->message.body.p, .cap = c->message.body.cap, .limit = s->o.body};
+    c->message.pool = &s->pool;
+    http1_begin(c->http1, HTTP1_REQUEST, &c->message);
+    c->http1->admit = admit, c->http1->who = c;
+    c->reading = false;
+}
+
+static bool begin_http1(client *c)
+{
+    c->speaks = SPEAKS_HTTP1;
+    c->http1 = calloc(1, sizeof *c->http1);
+    if (c->http1) begin_request(c);
+    return c->http1 != NULL;
+}
+
+/* What is no HTTP/1.1 gets one answer and the door. */
+static void turn_away(client *c, const err *e)
+{
+    err ignored = {0};
+    unsigned status = e->code == ERR_LIMIT ? 431 : 400;
+    http_header head[] = {{STR("connection"), STR("close")},
+                          {STR("content-type"), STR("text/plain")}};
+    buf *b = conn_out(c->conn);
+    char text[sizeof e->msg + 1];
+    snprintf(text, sizeof text, "%s\n", e->msg);
+    if (http1_put_response(b, status, head, 2, strlen(text), &ignored)) buf_z(b, text);
+    conn_flush(c->conn);
+    c->closing = true;
+    c->s->n.closed_broken++;
+}
+
+static void take_http1(client *c, str bytes)
+{
+    err e = {0};
+    while (bytes.n && !c->dead && !c->closing && !c->exchanges) {
+        http1_state before = c->http1->state;
+        if (!c->reading) c->reading = true, refresh(c);
+        if (!http1_feed(c->http1, &bytes, &e)) {
+            turn_away(c, &e);
+            return;
+        }
+        bool headed = before <= HTTP1_HEAD && c->http1->state > HTTP1_HEAD;
+        if (headed && c->http1->expects && c->http1->state != HTTP1_DONE) {
+            buf_z(conn_out(c->conn), "HTTP/1.1 100 Continue\r\n\r\n");
+            conn_flush(c->conn);
+        }
+        if (c->http1->state != HTTP1_DONE) break;
+        c->s->n.requests_h1++;
+        c->reading = false;
+        hand_out(c, &c->message, 0);
+    }
+    if (c->dead || c->closing || !bytes.n) return;
+    buf_str(&c->rest, bytes); /* pipelined: after the answer */
+    if (c->rest.failed)
+        end_client(c);
+    else
+        conn_pause(c->conn, true);
+}
+
+/* ---- which protocol ---- */
+
+static void find_out(client *c, str bytes)
+{
+    size_t n = bytes.n < PREFACE ? bytes.n : (size_t)PREFACE;
+    bool prior = !memcmp(bytes.p, preface, n); /* HTTP/2, without asking first */
+    if (prior && n < PREFACE) {
+        buf_reset(&c->rest);
+        buf_str(&c->rest, bytes);
+        return;
+    }
+    if (!(prior ? begin_h2(c) : begin_http1(c))) {
+        end_client(c);
+        return;
+    }
+    refresh(c);
+    take_plain(c, bytes);
+}
+
+static void take_plain(client *c, str bytes)
+{
+    if (c->speaks == SPEAKS_HTTP2)
+        take_h2(c, bytes);
+    else if (c->speaks == SPEAKS_HTTP1)
+        take_http1(c, bytes);
+    else
+        find_out(c, bytes);
+}
+
+/* ---- what the connection tells ---- */
+
+static void close_when_out(client *c)
+{
+    if (!c->dead && c->closing && !c->exchanges && !conn_unsent(c->conn)) end_client(c);
+}
+
+static void on_open(void *who, conn *k) { (void)who, (void)k; }
+
+static void on_data(void *who, conn *k, str bytes)
+{
+    (void)k;
+    client *c = who;
+    bool outer = enter(c);
+    c->in += bytes.n;
+    c->s->n.bytes_in += bytes.n;
+    if (c->closing) {
+        /* nobody listens any more */
+    } else if (c->rest.n) { /* a few bytes of what may be the preface */
+        buf all = c->rest;
+        c->rest = (buf){0};
+        buf_str(&all, bytes);
+        if (all.failed)
+            end_client(c);
+        else
+            take_plain(c, buf_view(&all));
+        buf_free(&all);
+    } else {
+        take_plain(c, bytes);
+    }
+    close_when_out(c);
+    leave(c, outer);
+}
+
+static void on_drained(void *who, conn *k)
+{
+    (void)k;
+    client *c = who;
+    bool outer = enter(c);
+    close_when_out(c);
+    leave(c, outer);
+}
+
+static void on_closed(void *who, conn *k, const err *e)
+{
+    (void)k;
+    client *c = who;
+    bool outer = enter(c);
+    c->conn = NULL; /* it frees itself */
+    if (e->code == ERR_MALFORMED || e->code == ERR_UNSUPPORTED)
+        end_counted(c, &c->s->n.closed_broken);
+    else
+        end_client(c);
+    leave(c, outer);
+}
+
+/* ---- the first byte ---- */
+
+static void on_first(void *who, uint32_t events)
+{
+    (void)events;
+    client *c = who;
+    http_server *s = c->s;
+    unsigned char first = 0;
+    ssize_t n = recv(c->first.fd, &first, 1, MSG_PEEK);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    bool sealed = n == 1 && tls_begins(first);
+    if (n <= 0) {
+        end_client(c);
+        return;
+    }
+    if (sealed ? !c->from->tls || !s->tls : !c->from->plain) {
+        end_counted(c, &s->n.closed_broken);
+        return;
+    }
+    err e = {0};
+    int fd = c->first.fd;
+    loop_forget(s->loop, &c->first);
+    c->first.fd = -1;
+    conn_events ev = {
+        .open = on_open, .data = on_data, .drained = on_drained, .closed = on_closed, .who = c};
+    c->conn = conn_take(s->loop, fd, sealed ? s->tls : NULL, &ev, &e);
+    if (!c->conn) end_client(c);
+}
+
+/* ---- accepting ---- */
+
+static bool make_room(http_server *s)
+{
+    if (s->n.connections < s->o.connections) return true;
+    client *c = s->oldest;
+    while (c && !is_idle(c)) c = c->next;
+    s->n.closed_full++;
+    if (c) end_client(c);
+    return c != NULL;
+}
+
+static void name_peer(client *c, const struct sockaddr_storage *a, socklen_t n)
+{
+    char host[INET6_ADDRSTRLEN + 16], port[8];
+    if (getnameinfo((const struct sockaddr *)a, n, host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+        snprintf(c->peer, sizeof c->peer, a->ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host,
+                 port);
+}
+
+static void take_client(listener *l, int fd, const struct sockaddr_storage *a, socklen_t n)
+{
+    http_server *s = l->s;
+    err e = {0};
+    int on = 1;
+    client *c = make_room(s) ? calloc(1, sizeof *c) : NULL;
+    if (!c) {
+        close(fd);
+        return;
+    }
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    *c = (client){.s = s, .from = l, .since = loop_now(s->loop)};
+    c->first = (loop_watch){fd, on_first, c};
+    c->tick = (loop_timer){.due = on_tick, .who = c};
+    name_peer(c, a, n);
+    enlist(c);
+    s->n.connections++, s->n.accepted++;
+    if (loop_add(s->loop, &c->first, EPOLLIN, &e))
+        watch_clock(c);
+    else
+        end_client(c);
+}
+
+static void listen_all(http_server *s, uint32_t events)
+{
+    for (size_t i = 0; i < s->n_listeners; i++)
+        if (s->listeners[i].watch.fd >= 0) loop_change(s->loop, &s->listeners[i].watch, events);
+}
+
+static void on_rested(void *who) { listen_all(who, EPOLLIN); }
+
+static void on_connection(void *who, uint32_t events)
+{
+    (void)events;
+    listener *l = who;
+    http_server *s = l->s;
+    for (int i = 0; i < ACCEPTS_A_ROUND; i++) {
+        struct sockaddr_storage a;
+        socklen_t n = sizeof a;
+        int fd = accept4(l->watch.fd, (struct sockaddr *)&a, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            take_client(l, fd, &a, n);
+        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            s->n.no_descriptors++;
+            listen_all(s, 0); /* otherwise the loop would spin */
+            loop_arm(s->loop, &s->rest, loop_now(s->loop) + NS_PER_S / 10);
+            return;
+        } else if (errno != EINTR && errno != ECONNABORTED) {
+            return;
+        }
+    }
+}
+
+/* ---- the server ---- */
+
+http_server *http_server_open(loop *l, const http_limits *o, const http_server_events *ev, err *e)
+{
+    http_server *s = calloc(1, sizeof *s);
+    if (!s) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
+    *s = (http_server){.loop = l, .o = *o, .ev = *ev};
+    if (!s->o.connections) s->o.connections = 4096;
+    if (!s->o.streams) s->o.streams = 100;
+    if (!s->o.body) s->o.body = (size_t)64 << 20;
+    if (!s->o.bodies) s->o.bodies = (size_t)128 << 20;
+    if (!s->o.head_ns) s->o.head_ns = 10 * NS_PER_S;
+    if (!s->o.idle_ns) s->o.idle_ns = 120 * NS_PER_S;
+    if (!s->o.stall_ns) s->o.stall_ns = 20 * NS_PER_S;
+    if (!s->o.min_rate) s->o.min_rate = 1024;
+    s->pool.max = s->o.bodies;
+    s->rest = (loop_timer){.due = on_rested, .who = s};
+    return s;
+}
+
+bool http_server_listen(http_server *s, int fd, tls_context *t, bool plain, err *e)
+{
+    if (s->n_listeners == LISTENERS) {
+        close(fd);
+        return err_set(e, ERR_LIMIT, "more than %d addresses to listen on", LISTENERS);
+    }
+    listener *l = &s->listeners[s->n_listeners];
+    if (t) s->tls = t;
+    *l = (listener){.s = s, .plain = plain, .tls = t != NULL};
+    l->watch = (loop_watch){fd, on_connection, l};
+    if (!loop_add(s->loop, &l->watch, EPOLLIN, e)) {
+        close(fd);
+        return false;
+    }
+    s->n_listeners++;
+    return true;
+}
+
+void http_server_tls(http_server *s, tls_context *t) { s->tls = t; }
+
+static void stop_listening(http_server *s)
+{
+    loop_disarm(s->loop, &s->rest);
+    for (size_t i = 0; i < s->n_listeners; i++) {
+        loop_watch *w = &s->listeners[i].watch;
+        if (w->fd < 0) continue;
+        loop_forget(s->loop, w);
+        close(w->fd);
+        w->fd = -1;
+    }
+}
+
+void http_server_drain(http_server *s)
+{
+    if (s->draining) return;
+    s->draining = true;
+    stop_listening(s);
+    for (client *c = s->oldest, *next; c; c = next) {
+        next = c->next;
+        bool outer = enter(c);
+        if (c->h2) {
+            h2_drain(c->h2);
+            flush_h2(c);
+            close_when_out(c);
+        } else if (is_idle(c)) {
+            end_client(c);
+        }
+        leave(c, outer);
+    }
+}
+
+bool http_server_idle(const http_server *s) { return !s->oldest; }
+
+void http_server_close(http_server *s)
+{
+    if (!s) return;
+    stop_listening(s);
+    while (s->oldest) end_client(s->oldest);
+    free(s);
+}
+
+http_server_counts http_server_count(const http_server *s)
+{
+    http_server_counts n = s->n;
+    n.held = s->pool.used;
+    return n;
+}
+
+/* ---- answers ---- */
+
+http_message *http_exchange_message(http_exchange *x) { return x->m; }
+const char *http_exchange_peer(const http_exchange *x) { return x->of->peer; }
+bool http_exchange_secure(const http_exchange *x) { return conn_tls(x->of->conn) != NULL; }
+bool http_exchange_h2(const http_exchange *x) { return x->of->h2 != NULL; }
+void **http_exchange_user(http_exchange *x) { return &x->user; }
+
+static bool answer_h2(client *c, int32_t stream, const http_response *r, bool bare, err *e)
+{
+    char status[12], length[24];
+    http_header head[MAX_HEAD];
+    if (r->n_head > MAX_HEAD - 2) return err_set(e, ERR_LIMIT, "too many headers");
+    snprintf(status, sizeof status, "%u", r->status);
+    snprintf(length, sizeof length, "%zu", r->body ? r->body->n : 0);
+    head[0] = (http_header){STR(":status"), str_of(status)};
+    size_t n = 1;
+    for (size_t i = 0; i < r->n_head; i++) head[n++] = r->head[i];
+    if (!r->n_trailers) head[n++] = (http_header){STR("content-length"), str_of(length)};
+    h2_send out = {.head = head,
+                   .n_head = n,
+                   .owned = bare ? NULL : r->body,
+                   .trailers = r->trailers,
+                   .n_trailers = r->n_trailers};
+    return h2_respond(c->h2, stream, &out, e);
+}
+
+static bool answer_http1(client *c, const http_response *r, bool bare, err *e)
+{
+    buf *b = conn_out(c->conn);
+    http_header head[MAX_HEAD];
+    if (r->n_head > MAX_HEAD - 1) return err_set(e, ERR_LIMIT, "too many headers");
+    memcpy(head, r->head, r->n_head * sizeof *head);
+    size_t n = r->n_head;
+    bool keep = c->http1->keeps && !c->s->draining;
+    if (!keep) head[n++] = (http_header){STR("connection"), STR("close")};
+    if (!http1_put_response(b, r->status, head, n, r->body ? r->body->n : 0, e)) return false;
+    if (r->body && !bare) buf_str(b, buf_view(r->body));
+    conn_flush(c->conn);
+    c->closing |= !keep;
+    return !b->failed || err_set(e, ERR_LIMIT, "out of memory");
+}
+
+/* HTTP/1.1: the next request, which may have come already. */
+static void go_on(client *c)
+{
+    if (c->dead || c->closing) return;
+    begin_request(c);
+    buf rest = c->rest;
+    c->rest = (buf){0};
+    conn_pause(c->conn, false);
+    if (rest.n) take_plain(c, buf_view(&rest));
+    buf_free(&rest);
+}
+
+void http_answer(http_exchange *x, const http_response *r)
+{
+    client *c = x->of;
+    err e = {0};
+    bool outer = enter(c);
+    bool bare = str_eq(x->m->method, STR("HEAD"));
+    int32_t stream = x->stream;
+    c->s->n.bytes_out += r->body && !bare ? r->body->n : 0;
+    free_exchange(x);
+    bool ok = c->h2 ? answer_h2(c, stream, r, bare, &e) : answer_http1(c, r, bare, &e);
+    if (r->body) buf_free(r->body);
+    if (ok && c->h2)
+        flush_h2(c);
+    else if (ok)
+        go_on(c);
+    if (!ok) end_client(c);
+    if (!c->dead) refresh(c);
+    close_when_out(c);
+    leave(c, outer);
+}

@@ -1,0 +1,438 @@
+/* The server over a loop and real sockets, with a clock that is turned by hand. */
+#include "net/http_server.h"
+#include "net/client.h"
+#include "net/listen.h"
+
+#include "../../support/test.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+typedef struct rig {
+    world world;
+    uint64_t skipped; /* ns added to the machine's clock */
+    loop *loop;
+    http_server *s;
+    uint16_t port;
+    http_exchange *kept; /* a request to /later */
+    unsigned requests, gone;
+    http_trouble trouble; /* of the last request */
+} rig;
+
+static uint64_t skewed_now(void *who)
+{
+    rig *r = who;
+    return world_now(world_system()) + r->skipped;
+}
+
+static void on_admit(void *who, http_message *m)
+{
+    (void)who;
+    if (str_eq(m->path, STR("/small"))) m->body.limit = 4;
+    if (str_eq(m->path, STR("/no"))) m->trouble = HTTP_PRESSED;
+}
+
+/* Gives back method, path and body; /later is kept. */
+static void answer(http_exchange *x)
+{
+    http_message *m = http_exchange_message(x);
+    buf b = {0};
+    unsigned status = m->trouble == HTTP_TOO_LARGE ? 413 : m->trouble ? 429 : 200;
+    buf_str(&b, m->method), buf_putc(&b, ' '), buf_str(&b, m->path), buf_putc(&b, ' ');
+    buf_str(&b, buf_view(&m->body));
+    http_header head[] = {{STR("x-one"), STR("1")}};
+    http_answer(x, &(http_response){.status = status, .head = head, .n_head = 1, .body = &b});
+}
+
+static void on_request(void *who, http_exchange *x)
+{
+    rig *r = who;
+    r->requests++;
+    r->trouble = http_exchange_message(x)->trouble;
+    assert_int_equal(strncmp(http_exchange_peer(x), "127.0.0.1:", 10), 0);
+    if (str_eq(http_exchange_message(x)->path, STR("/later")))
+        r->kept = x;
+    else
+        answer(x);
+}
+
+static void on_gone(void *who, http_exchange *x)
+{
+    rig *r = who;
+    r->gone++;
+    if (r->kept == x) r->kept = NULL;
+}
+
+static void open_rig(rig *r, const http_limits *o)
+{
+    err e = {0};
+    *r = (rig){.world = *world_system()};
+    r->world.now = skewed_now, r->world.who = r;
+    r->loop = loop_open(&r->world, NULL, NULL, &e);
+    r->s =
+        http_server_open(r->loop, o, &(http_server_events){on_admit, on_request, on_gone, r}, &e);
+    int fd = net_listen(STR("127.0.0.1:0"), &e);
+    assert_ok(fd >= 0, &e);
+    assert_true(net_is_loopback(fd));
+    struct sockaddr_in a;
+    socklen_t n = sizeof a;
+    getsockname(fd, (struct sockaddr *)&a, &n);
+    r->port = ntohs(a.sin_port);
+    assert_ok(http_server_listen(r->s, fd, NULL, true, &e), &e);
+}
+
+static void close_rig(rig *r)
+{
+    http_server_close(r->s);
+    loop_close(r->loop);
+}
+
+static int dial(const rig *r)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_port = htons(r->port),
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    return fd;
+}
+
+static void spin(rig *r)
+{
+    for (int i = 0; i < 12; i++) loop_once(r->loop, NS_PER_MS);
+}
+
+static void say(rig *r, int fd, const char *text)
+{
+    assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+    spin(r);
+}
+
+/* All that has come; *over: the server hung up. */
+static const char *hear(int fd, bool *over)
+{
+    static char text[64 << 10];
+    size_t n = 0;
+    *over = false;
+    for (;;) {
+        ssize_t k = recv(fd, text + n, sizeof text - 1 - n, MSG_DONTWAIT);
+        *over = k == 0 || (k < 0 && errno == ECONNRESET);
+        if (k <= 0) break;
+        n += (size_t)k;
+    }
+    text[n] = '\0';
+    return text;
+}
+
+/* ---- HTTP/1.1 by hand ---- */
+
+static const struct {
+    const char *name, *request, *has;
+    bool closes;
+} cases[] = {
+    {"get", "GET /a HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 200 OK\r\nx-one: 1\r\n", false},
+    {"post", "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", "\r\n\r\nPOST /a abc",
+     false},
+    {"chunks",
+     "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
+     "chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n",
+     "POST /a abc", false},
+    {"head", "HEAD /a HTTP/1.1\r\nHost: x\r\n\r\n", "Content-Length: 8\r\n\r\n", false},
+    {"close", "GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "connection: close\r\n",
+     true},
+    {"http 1.0", "GET /a HTTP/1.0\r\n\r\n", "GET /a ", true},
+    {"continue", "POST /a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n",
+     "HTTP/1.1 100 Continue\r\n\r\n", false},
+    {"pipelined", "GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\n", "GET /b ",
+     false},
+    {"too large", "POST /small HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nabcde",
+     "413 Content Too Large", true},
+    {"too many chunks",
+     "POST /small HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n", "413 ",
+     true},
+    {"not admitted", "POST /no HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n", "429 Too Many",
+     true},
+
+    {"two lengths",
+     "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
+     "400 Bad Request", true},
+    {"length and chunks",
+     "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: "
+     "chunked\r\n\r\n0\r\n\r\n",
+     "both a length and chunks", true},
+    {"other coding",
+     "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "400 ",
+     true},
+    {"bare LF", "GET /a HTTP/1.1\nHost: x\n\n", "without a carriage return", true},
+    {"bare CR", "GET /a HTTP/1.1\r\nHost: x\rX-Y: z\r\n\r\n", "400 ", true},
+    {"folded", "GET /a HTTP/1.1\r\nHost: x\r\n more\r\n\r\n", "400 ", true},
+    {"blank before the colon", "GET /a HTTP/1.1\r\nHost : x\r\n\r\n", "400 ", true},
+    {"no host", "GET /a HTTP/1.1\r\n\r\n", "no Host header", true},
+    {"two hosts", "GET /a HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", "two Host headers", true},
+    {"negative length", "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", "400 ", true},
+    {"signed chunk",
+     "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n+1\r\na\r\n0\r\n\r\n",
+     "400 ", true},
+    {"no HTTP", "hello\r\n\r\n", "400 ", true},
+};
+
+static void test_http1(void **state)
+{
+    (void)state;
+    rig r;
+    open_rig(&r, &(http_limits){0});
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        bool over;
+        int fd = dial(&r);
+        say(&r, fd, cases[i].request);
+        const char *text = hear(fd, &over);
+        if (!strstr(text, cases[i].has) || over != cases[i].closes)
+            fail_msg("%s: over %d: %s", cases[i].name, over, text);
+        close(fd);
+        spin(&r);
+    }
+    assert_true(http_server_idle(r.s));
+    assert_int_equal(http_server_count(r.s).held, 0);
+    close_rig(&r);
+}
+
+static void test_long_head(void **state)
+{
+    (void)state;
+    rig r;
+    bool over;
+    open_rig(&r, &(http_limits){0});
+    int fd = dial(&r);
+    char line[9000];
+    memset(line, 'a', sizeof line - 1), line[sizeof line - 1] = '\0';
+    say(&r, fd, "GET /a HTTP/1.1\r\nHost: x\r\nX: ");
+    say(&r, fd, line);
+    assert_non_null(strstr(hear(fd, &over), "431 "));
+    assert_true(over);
+    close(fd);
+    close_rig(&r);
+}
+
+/* An answer that comes later holds the pipelined request back; one whose sender left is told. */
+static void test_later(void **state)
+{
+    (void)state;
+    rig r;
+    bool over;
+    open_rig(&r, &(http_limits){0});
+    int fd = dial(&r);
+    say(&r, fd, "GET /later HTTP/1.1\r\nHost: x\r\n\r\nGET /next HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_int_equal(r.requests, 1);
+    assert_string_equal(hear(fd, &over), "");
+    answer(r.kept);
+    spin(&r);
+    const char *text = hear(fd, &over);
+    assert_true(strstr(text, "GET /later ") && strstr(text, "GET /next ") && !over);
+    say(&r, fd, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+    close(fd);
+    spin(&r);
+    assert_int_equal(r.gone, 1);
+    assert_null(r.kept);
+    close_rig(&r);
+}
+
+/* ---- limits ---- */
+
+static void test_slow_and_idle(void **state)
+{
+    (void)state;
+    rig r;
+    bool over;
+    open_rig(&r, &(http_limits){0});
+    int mute = dial(&r), head = dial(&r), body = dial(&r), idle = dial(&r);
+    spin(&r);
+    say(&r, head, "GET /a HTTP/1.1\r\nX");
+    say(&r, body, "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n");
+    say(&r, idle, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
+    for (int i = 0; i < 7; i++) { /* slowloris: a byte now and then is not enough */
+        r.skipped += 6 * NS_PER_S;
+        (void)send(head, "X", 1, MSG_NOSIGNAL);
+        (void)send(body, "X", 1, MSG_NOSIGNAL);
+        spin(&r);
+    }
+    hear(mute, &over);
+    assert_true(over);
+    hear(head, &over);
+    assert_true(over);
+    hear(body, &over);
+    assert_true(over);
+    hear(idle, &over);
+    assert_false(over);
+    assert_int_equal(http_server_count(r.s).closed_slow, 3);
+    r.skipped += 121 * NS_PER_S;
+    spin(&r);
+    hear(idle, &over);
+    assert_true(over);
+    assert_int_equal(http_server_count(r.s).closed_idle, 1);
+    assert_true(http_server_idle(r.s));
+    close(mute), close(head), close(body), close(idle);
+    close_rig(&r);
+}
+
+static void test_full_house(void **state)
+{
+    (void)state;
+    rig r;
+    bool over;
+    open_rig(&r, &(http_limits){.connections = 2});
+    int a = dial(&r);
+    say(&r, a, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+    int b = dial(&r);
+    spin(&r);
+    int c = dial(&r);
+    spin(&r);
+    hear(b, &over);
+    assert_true(over); /* the idle one went */
+    hear(a, &over);
+    assert_false(over);
+    say(&r, c, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_non_null(strstr(hear(c, &over), "200 OK"));
+    assert_int_equal(http_server_count(r.s).closed_full, 1);
+    close(a), close(b), close(c);
+    close_rig(&r);
+}
+
+static void test_pool(void **state)
+{
+    (void)state;
+    rig r;
+    bool over;
+    open_rig(&r, &(http_limits){.bodies = 8});
+    int a = dial(&r), b = dial(&r);
+    say(&r, a, "POST /later HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\nabcdef");
+    assert_int_equal(http_server_count(r.s).held, 6);
+    say(&r, b, "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\nabcdef");
+    assert_non_null(strstr(hear(b, &over), "429 "));
+    assert_int_equal(http_server_count(r.s).pressed, 1);
+    answer(r.kept);
+    spin(&r);
+    assert_int_equal(http_server_count(r.s).held, 0);
+    close(a), close(b);
+    close_rig(&r);
+}
+
+/* ---- HTTP/2 ---- */
+
+typedef struct heard {
+    unsigned answers, failures, status;
+    char body[64], why[300];
+} heard;
+
+static void on_done(void *who, const http_message *m, const err *e)
+{
+    heard *h = who;
+    h->answers += m != NULL, h->failures += m == NULL;
+    if (m)
+        h->status = m->status, snprintf(h->body, sizeof h->body, "%.*s", (int)m->body.n, m->body.p);
+    if (!m) err_text(e, h->why, sizeof h->why);
+}
+
+static void test_h2(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *body;
+        unsigned status;
+        const char *has;
+    } asked[] = {{"/a", "abc", 200, "POST /a abc"},
+                 {"/small", "abcd", 200, "POST /small abcd"},
+                 {"/small", "abcde", 413, "POST /small "},
+                 {"/no", "abc", 429, "POST /no "},
+                 {"/a", "", 200, "POST /a "}};
+    rig r;
+    heard h = {0};
+    err e = {0};
+    open_rig(&r, &(http_limits){0});
+    http_client_opts o = {.to = {.host = STR("127.0.0.1"), .port = r.port, .has_port = true},
+                          .h2 = true,
+                          .done = on_done,
+                          .who = &h};
+    http_client *c = http_client_open(r.loop, &o, &e);
+    for (unsigned i = 0; i < ARRAY_LEN(asked); i++) {
+        http_client_send(c, &(http_request){.method = STR("POST"),
+                                            .path = str_of(asked[i].path),
+                                            .body = {str_of(asked[i].body)},
+                                            .timeout = 5 * NS_PER_S});
+        for (int k = 0; k < 200 && h.answers + h.failures == i; k++) loop_once(r.loop, NS_PER_MS);
+        assert_string_equal(h.why, "");
+        assert_int_equal(h.status, asked[i].status);
+        assert_string_equal(h.body, asked[i].has);
+    }
+    /* A drain answers what is open and lets the client go. */
+    http_client_send(c, &(http_request){.method = STR("GET"), .path = STR("/later")});
+    spin(&r);
+    assert_non_null(r.kept);
+    http_server_drain(r.s);
+    spin(&r);
+    assert_false(http_server_idle(r.s));
+    answer(r.kept);
+    spin(&r);
+    assert_int_equal(h.answers, ARRAY_LEN(asked) + 1);
+    assert_true(http_server_idle(r.s));
+    http_client_close(c);
+    close_rig(&r);
+}
+
+/* Frames that ask for nothing. */
+static void test_flood(void **state)
+{
+    (void)state;
+    static const char hello[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0";
+    static const char ping[17] = "\0\0\10\6\0\0\0\0\0abcdefgh";
+    rig r;
+    bool over;
+    open_rig(&r, &(http_limits){0});
+    int fd = dial(&r);
+    assert_int_equal(send(fd, hello, sizeof hello - 1, MSG_NOSIGNAL), sizeof hello - 1);
+    for (int i = 0; i < 2000; i++) {
+        if (send(fd, ping, sizeof ping, MSG_NOSIGNAL) < 0) break;
+        if (i % 20 == 0) loop_once(r.loop, 0), hear(fd, &over);
+    }
+    spin(&r);
+    assert_true(http_server_idle(r.s));
+    assert_int_equal(http_server_count(r.s).closed_broken, 1);
+    close(fd);
+    close_rig(&r);
+}
+
+static void test_addresses(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"", "x", "localhost", "localhost:", ":x", "1.2.3.4:99999999"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        err e = {0};
+        assert_int_equal(net_listen(str_of(bad[i]), &e), -1);
+        assert_int_equal(e.code, ERR_USAGE);
+    }
+    err e = {0};
+    int fd = net_listen(STR(":0"), &e);
+    assert_ok(fd >= 0, &e);
+    assert_false(net_is_loopback(fd));
+    close(fd);
+    fd = net_listen(STR("0"), &e);
+    assert_ok(fd >= 0, &e);
+    assert_true(net_is_loopback(fd));
+    char text[64];
+    assert_non_null(strstr(net_local_text(fd, text, sizeof text), "1")); /* 127.0.0.1 or ::1 */
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_http1),      cmocka_unit_test(test_long_head),
+        cmocka_unit_test(test_later),      cmocka_unit_test(test_slow_and_idle),
+        cmocka_unit_test(test_full_house), cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_h2),         cmocka_unit_test(test_flood),
+        cmocka_unit_test(test_addresses),
+    };
+    return cmocka_run_group_tests_name("http_server", tests, NULL, NULL);
+}
