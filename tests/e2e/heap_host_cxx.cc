@@ -16,6 +16,7 @@ struct alignas(256) wide {
 };
 
 volatile std::size_t too_much = PTRDIFF_MAX - 4096;
+constexpr auto a = std::align_val_t(128);
 int handled;
 
 void on_empty()
@@ -34,7 +35,6 @@ template <class F> void throws(const char *name, F f)
 
 void operators()
 {
-    const auto a = std::align_val_t(128);
     void *p[] = {::operator new(10),
                  ::operator new[](20),
                  ::operator new(30, std::nothrow),
@@ -62,10 +62,9 @@ void operators()
 
 void failures()
 {
-    const auto a = std::align_val_t(128);
     throws("new", [] { return ::operator new(too_much); });
     throws("new[]", [] { return ::operator new[](too_much); });
-    throws("aligned new", [a] { return ::operator new(too_much, a); });
+    throws("aligned new", [] { return ::operator new(too_much, a); });
     std::printf("nothrow: %d %d\n", ::operator new(too_much, std::nothrow) == nullptr,
                 ::operator new(too_much, a, std::nothrow) == nullptr);
     std::set_new_handler(on_empty);
