@@ -34,8 +34,10 @@ typedef struct run_process {
 typedef struct run {
     cli *c;
     arena arena;
-    const char *path;   /* of the file that is run */
-    const char *tmp;    /* the directory that the agents write to */
+    const char *path; /* of the file that is run */
+    const char
+        *first;      /* a library that has to be preloaded before ours (libasan.so.8); NULL: none */
+    const char *tmp; /* the directory that the agents write to */
     const char *output; /* NULL: nothing is written */
     const char *html;   /* NULL: none */
     const char *json;   /* NULL: for people; "": to standard error */

@@ -87,8 +87,9 @@ static const char *preload(run *r, err *e)
     const char *agent = find(r, AGENT, e), *heap = NULL, *others = getenv("LD_PRELOAD");
     if (agent && r->c->o.heap) heap = find(r, HEAP, e);
     if (!agent || (r->c->o.heap && !heap)) return NULL;
-    return text(r, "LD_PRELOAD=%s%s%s%s%s", agent, heap ? ":" : "", heap ? heap : "",
-                others && *others ? ":" : "", others ? others : "");
+    return text(r, "LD_PRELOAD=%s%s%s%s%s%s%s", r->first ? r->first : "", r->first ? ":" : "",
+                agent, heap ? ":" : "", heap ? heap : "", others && *others ? ":" : "",
+                others ? others : "");
 }
 
 /* ---- the environment ---- */

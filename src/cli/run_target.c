@@ -34,7 +34,19 @@ static const char *machine_name(const elf_file *f)
     }
 }
 
-static bool fits_elf(str bytes, err *e)
+/* Sanitizers of gcc end the program unless they come first in the list of libraries. */
+static const char *sanitizer_of(run *r, const elf_file *f)
+{
+    static const char *const names[] = {"libasan.so", "libtsan.so", "libhwasan.so"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        str s = elf_needed(f, str_of(names[i]));
+        char *z = s.n ? arena_zero(&r->arena, s.n + 1) : NULL;
+        if (z) return memcpy(z, s.p, s.n);
+    }
+    return NULL;
+}
+
+static bool fits_elf(run *r, str bytes, err *e)
 {
     arena a = {.budget = 64 << 20};
     elf_file f;
@@ -51,6 +63,7 @@ static bool fits_elf(str bytes, err *e)
     } else if (memmem(loader.p, loader.n, "ld-musl", 7)) {
         ok = decline(e, "it is built with musl, and the agent needs glibc");
     }
+    if (read && ok) r->first = sanitizer_of(r, &f);
     arena_free(&a);
     return ok;
 }
@@ -80,7 +93,7 @@ static bool gains_nothing(const char *path, err *e)
 }
 
 /* The file that the kernel starts in the end; scripts of scripts as deep as it goes. */
-static bool fits(const char *path, unsigned depth, err *e)
+static bool fits(run *r, const char *path, unsigned depth, err *e)
 {
     file_bytes f;
     err unread = {0};
@@ -90,14 +103,14 @@ static bool fits(const char *path, unsigned depth, err *e)
     interpreter_of(f.bytes, next);
     bool ok = true;
     if (next[0] && depth < 5)
-        ok = program_runnable(next, e) ? fits(next, depth + 1, e) : err_in(e, "#!%s", next);
+        ok = program_runnable(next, e) ? fits(r, next, depth + 1, e) : err_in(e, "#!%s", next);
     else if (str_starts(f.bytes, STR("\177ELF")))
-        ok = gains_nothing(path, e) && fits_elf(f.bytes, e);
+        ok = gains_nothing(path, e) && fits_elf(r, f.bytes, e);
     file_release(&f);
     return ok; /* neither: the shell reads it */
 }
 
 bool run_target(run *r, const char *name, err *e)
 {
-    return program_find(name, &r->arena, &r->path, e) && fits(r->path, 0, e);
+    return program_find(name, &r->arena, &r->path, e) && fits(r, r->path, 0, e);
 }

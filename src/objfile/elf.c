@@ -172,6 +172,20 @@ str elf_interpreter(const elf_file *f)
     return (str){0};
 }
 
+str elf_needed(const elf_file *f, str prefix)
+{
+    const elf_section *s = elf_section_named(f, STR(".dynamic")),
+                      *t = elf_section_named(f, STR(".dynstr"));
+    if (!s || !t) return (str){0};
+    str names = section_raw(f, t);
+    for (rd r = rd_of(section_raw(f, s), f->big); rd_left(&r);) {
+        uint64_t tag = word(&r, f->is64), value = word(&r, f->is64);
+        str name = tag == ELF_DYNAMIC_NEEDED ? rd_string_at(names, value) : (str){0};
+        if (name.n && str_starts(name, prefix)) return name;
+    }
+    return (str){0};
+}
+
 uint64_t elf_base(const elf_file *f)
 {
     uint64_t base = UINT64_MAX;

@@ -18,6 +18,7 @@ enum {
     ELF_FLAG_COMPRESSED = 0x800,
     ELF_LOAD = 1,
     ELF_SEGMENT_INTERP = 3,
+    ELF_DYNAMIC_NEEDED = 1,
     ELF_SEGMENT_NOTE = 4,
     ELF_SEGMENT_EXEC = 1,
     ELF_MACHINE_386 = 3,
@@ -68,6 +69,9 @@ uint64_t elf_base(const elf_file *f);
 
 /* The loader that a program asks for (PT_INTERP); empty: it is statically linked, or no program. */
 str elf_interpreter(const elf_file *f);
+
+/* The first library it was linked with (DT_NEEDED) whose name begins so; empty: none. */
+str elf_needed(const elf_file *f, str prefix);
 
 /* Where the debug information of a stripped file is: .gnu_debuglink (name and CRC-32),
  * .gnu_debugaltlink (name and build id of what dwz moved out).  Empty name: there is none. */

@@ -120,6 +120,9 @@ static void test_self(void **state)
     index_view x;
     assert_true(test_read("/proc/self/exe", &self));
     assert_ok(elf_read(buf_view(&self), &a, &f, &e), &e);
+    assert_true(str_starts(elf_interpreter(&f), STR("/lib")));
+    assert_true(str_eq(elf_needed(&f, STR("libc.so")), STR("libc.so.6")));
+    assert_int_equal(elf_needed(&f, STR("libmissing")).n, 0);
     assert_true(elf_build_ids(&f).gnu.n <= BUILD_ID_BYTES_MAX);
     assert_ok(index_build(&(index_source){&f, &f, NULL}, &a, &block, &e), &e);
     assert_ok(index_open(block, &x, &e), &e);
