@@ -47,7 +47,8 @@ int main(int argc, char **argv)
     }
     double start = now();
     if (!file_read(argv[1], 0, &bytes, &e) || !elf_read(bytes.bytes, &a, &f, &e) ||
-        !index_build(&(index_source){&f, &f, NULL}, &a, &block, &e) || !index_open(block, &x, &e))
+        !index_build(&(index_source){.file = &f, .debug = &f}, &a, &block, &e) ||
+        !index_open(block, &x, &e))
         return fail(&e);
     double built = now(), first = 0, best = 1e9;
     size_t frames = 0;

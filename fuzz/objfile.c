@@ -38,7 +38,8 @@ static void fuzz_elf(str in, bool alt)
         CHECK(ids.gnu.n <= BUILD_ID_BYTES_MAX);
         uint64_t at;
         for (uint64_t o = 0; o < in.n; o += 4096) (void)!elf_address_of_offset(&f, o, &at);
-        if (index_build(&(index_source){&f, &f, alt ? &f : NULL}, &a, &block, &e)) {
+        if (index_build(&(index_source){.file = &f, .debug = &f, .alt = alt ? &f : NULL}, &a,
+                        &block, &e)) {
             CHECK(index_open(block, &x, &e)); /* what we make we can read */
             for (uint64_t i = 1; i < x.h.n_rows; i++)
                 CHECK(x.rows[i - 1].address < x.rows[i].address);

@@ -128,7 +128,11 @@ static bool read_published(shipper *s, arena *a, process_context *out)
 
 static bool name_locations(shipper *s, model *m, arena *a, err *e)
 {
-    symbolize_opts o = {.demangle = s->c->to == EXPORT_SPLUNK ? DEMANGLE_FULL : DEMANGLE_SHORT};
+    symbolize_opts o = {
+        .module = {.max_memory = SHIPPER_INDEX_BYTES, .max_debug = SHIPPER_DEBUG_BYTES},
+        .shelf = &s->modules,
+        .inside = true,
+        .demangle = s->c->to == EXPORT_SPLUNK ? DEMANGLE_FULL : DEMANGLE_SHORT};
     symbolize_report r;
     if (!s->c->symbolize) return true;
     if (!symbolize(m, &o, a, &r, e)) return false;
@@ -246,5 +250,6 @@ void shipper_close(shipper *s, uint64_t timeout_ns)
         say_lost(s);
     }
     images_close(&s->images);
+    shelf_close(&s->modules);
     heap_forget(&s->heap_past);
 }

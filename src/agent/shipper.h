@@ -18,6 +18,8 @@ enum {
     SHIPPER_RECORDS = 250,           /* log records of a request (splunk-profiling.md, section 6) */
     SHIPPER_REQUEST_BYTES = 1 << 20, /* of a request of log records: receivers stop at 4 MiB */
     SHIPPER_QUEUE_BYTES = 4 << 20,   /* that wait for the receiver */
+    SHIPPER_INDEX_BYTES = 8 << 20,   /* of memory for making the index of one binary */
+    SHIPPER_DEBUG_BYTES = 2 << 20,   /* of debug information that is read; otherwise names alone */
     SHIPPER_FLUSH_BYTES = 24 << 20,  /* of memory for the models of one flush */
 };
 
@@ -31,6 +33,7 @@ typedef struct shipper {
     const heap_for_agent *heap; /* NULL: no heap object is loaded */
     exporter *exporter;         /* opened by the first batch */
     files files;
+    module_shelf modules;
     void (*say)(void *who, const char *sentence);
     void (*own_thread)(void *who); /* the exporter's thread introduces itself */
     void *who;

@@ -33,6 +33,14 @@ uint64_t index_checksum(str block)
 
 bool index_open(str bytes, index_view *out, err *e)
 {
+    if (!index_open_unread(bytes, out, e)) return false;
+    if (index_checksum(bytes) == out->h.checksum) return true;
+    *out = (index_view){0};
+    return err_at(e, ERR_MALFORMED, 24, "the symbol index is damaged");
+}
+
+bool index_open_unread(str bytes, index_view *out, err *e)
+{
     index_places p;
     *out = (index_view){0};
     if (bytes.n < sizeof out->h || (uintptr_t)bytes.p % 8)
@@ -44,8 +52,6 @@ bool index_open(str bytes, index_view *out, err *e)
     if (out->h.shift > 63 || !index_layout(&out->h, &p) || p.size != bytes.n ||
         out->h.size != bytes.n || !out->h.n_text)
         return err_at(e, ERR_MALFORMED, 16, "the tables of the symbol index do not fit its size");
-    if (index_checksum(bytes) != out->h.checksum)
-        return err_at(e, ERR_MALFORMED, 24, "the symbol index is damaged");
     const void *b = bytes.p;
     const char *c = b;
     if (c[p.text + out->h.n_text - 1])

@@ -68,6 +68,8 @@ typedef struct index_view {
 /* ERR_MALFORMED when it is no block of this version and byte order, or damaged.  `bytes` must be
  * 8-byte aligned and outlive *out. */
 NODISCARD bool index_open(str bytes, index_view *out, err *e);
+/* The same without its checksum, which would read all of it: a lookup touches a few pages. */
+NODISCARD bool index_open_unread(str bytes, index_view *out, err *e);
 
 /* Texts are positions: equal ones are equal, and a caller that met them before need not look. */
 typedef struct index_frame {
@@ -87,6 +89,7 @@ typedef struct index_source {
     const elf_file *file;  /* what was running; NULL: only the debug file is there */
     const elf_file *debug; /* its debug information: another file, or the same; NULL: none */
     const elf_file *alt;   /* what dwz moved out of `debug`; NULL: nothing or not found */
+    bool names_only;       /* symbol tables alone, whatever `debug` has besides */
 } index_source;
 
 /* Builds a block in `a`, which must have room for a few times the debug information.  What is broken

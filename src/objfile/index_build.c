@@ -242,7 +242,7 @@ bool index_build(const index_source *s, arena *a, str *out, err *e)
     if ((s->file && !find_exec(&b, s->file)) || (s->debug && !find_exec(&b, s->debug)))
         return err_set(e, ERR_LIMIT, "the memory budget is spent");
     if (!find_symbols(&b, s, &l)) return false;
-    if (s->debug && !dwarf_collect(&b, s->debug, s->alt)) return false;
+    if (s->debug && !s->names_only && !dwarf_collect(&b, s->debug, s->alt)) return false;
     if (b.scopes.n || b.lines.n) b.flags |= INDEX_HAS_LINES;
     if (!index_flatten(&b, &l)) return false;
     return finish(&b, out);

@@ -74,26 +74,61 @@ static void cache_key(const found_files *f, char *out, size_t cap)
     snprintf(out, cap, "%s-%zx-%zx-%d", id, d->bytes.bytes.n, f->alt.bytes.bytes.n, INDEX_VERSION);
 }
 
-static bool make_index(module *m, const found_files *f, const module_opts *o, symbol_cache *c,
-                       const char *key)
+static bool load_index(module *m, const module_opts *o, symbol_cache *c, const char *key)
+{
+    if (!cache_get(c, key, &m->stored)) return false;
+    m->cached = o->max_debug ? index_open_unread(m->stored.bytes, &m->index, NULL)
+                             : index_open(m->stored.bytes, &m->index, NULL);
+    if (!m->cached) file_release(&m->stored);
+    return m->cached;
+}
+
+/* What was made goes to the cache and, where memory is short, comes back mapped. */
+static bool keep_made(module *m, str block, const module_opts *o, symbol_cache *c, const char *key)
+{
+    cache_put(c, key, block);
+    if (o->max_debug && load_index(m, o, c, key)) {
+        m->cached = false;
+        return true;
+    }
+    return module_keep_index(m, block);
+}
+
+static bool make_index(module *m, const found_files *f, bool names_only, const module_opts *o,
+                       symbol_cache *c, const char *key)
 {
     arena a = {.budget = o->max_memory ? o->max_memory : DEFAULT_MEMORY, .seed = o->seed};
     index_source s = {.file = f->file.path ? &f->file.elf : NULL,
                       .debug = found_debug(f),
-                      .alt = f->alt.path ? &f->alt.elf : NULL};
+                      .alt = f->alt.path ? &f->alt.elf : NULL,
+                      .names_only = names_only};
     str block;
-    bool ok = index_build(&s, &a, &block, NULL) && module_keep_index(m, block);
-    if (ok) cache_put(c, key, block);
+    bool ok = index_build(&s, &a, &block, NULL) && keep_made(m, block, o, c, key);
     arena_free(&a);
     return ok;
 }
 
-static bool load_index(module *m, symbol_cache *c, const char *key)
+/* Compressed sections grow about fourfold. */
+static uint64_t debug_bytes(const elf_file *f)
 {
-    if (!cache_get(c, key, &m->stored)) return false;
-    m->cached = index_open(m->stored.bytes, &m->index, NULL);
-    if (!m->cached) file_release(&m->stored);
-    return m->cached;
+    uint64_t n = 0;
+    for (size_t i = 0; f && i < f->sections.n; i++) {
+        const elf_section *s = &f->sections.v[i];
+        bool packed = (s->flags & ELF_FLAG_COMPRESSED) || str_starts(s->name, STR(".zdebug"));
+        if (packed || str_starts(s->name, STR(".debug"))) n += packed ? 4 * s->size : s->size;
+    }
+    return n;
+}
+
+static bool index_of(module *m, const found_files *f, const module_opts *o, symbol_cache *c)
+{
+    char key[256], names_key[272];
+    cache_key(f, key, sizeof key);
+    snprintf(names_key, sizeof names_key, "%s-names", key);
+    bool small = !o->max_debug || debug_bytes(found_debug(f)) <= o->max_debug;
+    if (load_index(m, o, c, key) || (small && make_index(m, f, false, o, c, key))) return true;
+    return o->max_debug &&
+           (load_index(m, o, c, names_key) || make_index(m, f, true, o, c, names_key));
 }
 
 bool module_take_symbols(module *m, const symbol_list *l, arena *a)
@@ -110,7 +145,6 @@ bool module_take_symbols(module *m, const symbol_list *l, arena *a)
 
 static void take_files(module *m, const found_files *f, const module_opts *o, symbol_cache *c)
 {
-    char key[256];
     m->path = f->file.path ? strdup(f->file.path) : NULL;
     m->debug_path = f->debug.path ? strdup(f->debug.path) : NULL;
     m->trusted = f->trusted;
@@ -119,8 +153,7 @@ static void take_files(module *m, const found_files *f, const module_opts *o, sy
     m->by_debug = !f->file.path;
     if (f->file.path) take_ids(m, &f->file);
     module_take_image(m, f->file.path ? &f->file.elf : &f->debug.elf);
-    cache_key(f, key, sizeof key);
-    bool ok = load_index(m, c, key) || make_index(m, f, o, c, key);
+    bool ok = index_of(m, f, o, c);
     m->state = ok ? state_of(&m->index) : MODULE_BROKEN;
     m->split = ok && (m->index.h.flags & INDEX_HAS_SPLIT);
 }

@@ -21,7 +21,10 @@ typedef struct module_opts {
     find_dirs dirs;
     const char *kallsyms; /* NULL: /proc/kallsyms where the profile is of the running kernel */
     size_t max_memory;    /* for making an index; 0: 4 GiB */
-    uint64_t seed;        /* of hash tables; nothing that is made depends on it */
+    size_t max_debug; /* inside somebody else's process: debug information of more bytes, or that
+                             max_memory is not enough for, is left aside (names, no lines), and a stored
+                             index is not read as a whole; 0: no such limit */
+    uint64_t seed;    /* of hash tables; nothing that is made depends on it */
 } module_opts;
 
 typedef struct module {

@@ -91,7 +91,7 @@ static void look_up(symbolizer *s, uint32_t i, symbolize_report *r)
     module_place where = {m->memory_start, m->memory_limit, m->file_offset};
     index_frame f[MAX_FRAMES];
     line lines[MAX_FRAMES];
-    uint64_t address = module_address(&p->m, &where, l->address - !s->leaf[i]);
+    uint64_t address = module_address(&p->m, &where, l->address - (!s->leaf[i] && !s->o->inside));
     size_t n = p->m.index.text ? index_find(&p->m.index, address, f, MAX_FRAMES) : 0;
     for (size_t k = 0; k < n; k++)
         lines[k] = (line){f[k].line, f[k].column, function_of(s, at, &f[k])};

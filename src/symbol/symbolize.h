@@ -4,8 +4,22 @@
 #include "symbol/demangle.h"
 #include "symbol/module.h"
 
+/* Modules that stay open from one call to the next, for those who symbolize the same process again and
+ * again.  The zero value is an empty one. */
+typedef struct module_shelf {
+    struct shelved *v; /* least recently used first */
+    size_t n;
+} module_shelf;
+
+enum { SHELF_MODULES = 64 }; /* at most; what was used least recently is closed */
+
+void shelf_close(module_shelf *s);
+
 typedef struct symbolize_opts {
     module_opts module;
+    module_shelf *shelf; /* NULL: modules are closed again */
+    bool inside;         /* callers' addresses lie inside their calls already: they are looked up as
+                            they are */
     const char *cache_dir; /* NULL: the user's; "": none */
     uint64_t cache_bytes;  /* 0: CACHE_DEFAULT_BYTES */
     const char *perf_map;  /* for all code made at run time; NULL: /tmp/perf-PID.map */

@@ -1,5 +1,7 @@
 #include "symbol/places.h"
 
+#include "symbol/shelf.h"
+
 #include "base/buf.h"
 #include "base/ban.h"
 
@@ -212,7 +214,9 @@ static uint32_t file_place(places *p, const binary_id *id)
     if (!is_new(p, join_key(p, "file", id), &at)) return at;
     place *x = &p->v.v[at];
     begin_place(p, x, id);
-    if (vdso)
+    if (shelf_take(p->o->shelf, x->key, &x->m))
+        ;
+    else if (vdso)
         module_open_vdso(&x->m, id);
     else
         module_open(&x->m, id, &p->o->module, &p->cache);
@@ -246,6 +250,10 @@ bool places_begin(places *p, const model *m, const symbolize_opts *o, arena *a)
 
 void places_end(places *p)
 {
-    for (size_t i = 0; i < p->v.n; i++) module_close(&p->v.v[i].m);
+    for (size_t i = 0; i < p->v.n; i++) {
+        place *x = &p->v.v[i];
+        bool keeps = x->m.state <= MODULE_EMPTY && !x->m.absolute;
+        shelf_put(keeps ? p->o->shelf : NULL, x->key, &x->m);
+    }
     cache_close(&p->cache);
 }

@@ -124,7 +124,7 @@ static void test_self(void **state)
     assert_true(str_eq(elf_needed(&f, STR("libc.so")), STR("libc.so.6")));
     assert_int_equal(elf_needed(&f, STR("libmissing")).n, 0);
     assert_true(elf_build_ids(&f).gnu.n <= BUILD_ID_BYTES_MAX);
-    assert_ok(index_build(&(index_source){&f, &f, NULL}, &a, &block, &e), &e);
+    assert_ok(index_build(&(index_source){.file = &f, .debug = &f}, &a, &block, &e), &e);
     assert_ok(index_open(block, &x, &e), &e);
     assert_true(x.h.flags & INDEX_HAS_SYMBOLS);
     assert_u64(x.h.n_broken, 0);
@@ -157,7 +157,7 @@ static void test_budget(void **state)
         elf_file f;
         str block;
         bool ok = elf_read(buf_view(&self), &a, &f, &e) &&
-                  index_build(&(index_source){&f, &f, NULL}, &a, &block, &e);
+                  index_build(&(index_source){.file = &f, .debug = &f}, &a, &block, &e);
         assert_true(ok || e.code == ERR_LIMIT);
         arena_free(&a);
     }
@@ -179,7 +179,7 @@ static void test_cut(void **state)
         elf_file f;
         str block;
         if (elf_read((str){cut, n}, &a, &f, &e))
-            (void)!index_build(&(index_source){&f, &f, NULL}, &a, &block, &e);
+            (void)!index_build(&(index_source){.file = &f, .debug = &f}, &a, &block, &e);
         arena_free(&a);
         free(cut);
     }

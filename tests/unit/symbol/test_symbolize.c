@@ -135,6 +135,40 @@ static void test_self(void **state)
     }
 }
 
+/* Inside somebody else's process: names alone when there is too much debug information, the module kept
+ * open for the next time, addresses looked up as they are. */
+static void test_shelf(void **state)
+{
+    (void)state;
+    module_shelf shelf = {0};
+    char path[4096], cmd[300];
+    uint64_t address = (uint64_t)(uintptr_t)&marked;
+    mapping m = own_mapping(address, path, sizeof path);
+    for (unsigned again = 0; again < 3; again++) {
+        made x;
+        begin_model(&x);
+        uint32_t map = add_mapping(&x, m, path, NULL, NULL);
+        uint32_t l[] = {builder_location(&x.b, map, address + 1, NULL, 0, NULL, 0),
+                        builder_location(&x.b, map, address, NULL, 0, NULL, 0)};
+        uint32_t stack = builder_stack(&x.b, l, 2);
+        int64_t one = 1;
+        builder_resource(&x.b, NULL), builder_scope(&x.b, NULL), builder_profile(&x.b);
+        builder_sample(&x.b, &(sample){.stack = stack, .values = &one, .n_values = 1});
+        err e = {0};
+        assert_ok(builder_finish(&x.b, &x.m, &e), &e);
+        run(&x, (symbolize_opts){.shelf = &shelf, .inside = true, .module.max_debug = 1});
+        assert_true(str_eq(name_of(&x.m, l[0]), STR("marked")));
+        assert_true(str_eq(name_of(&x.m, l[1]), STR("marked"))); /* not the byte before */
+        assert_int_equal(x.r.v.v[0].state, MODULE_SYMBOLS);
+        assert_u64(shelf.n, 1);
+        assert_u64(x.r.cache_hits + x.r.cache_written, again ? 0 : 2);
+        arena_free(&x.a);
+    }
+    shelf_close(&shelf);
+    snprintf(cmd, sizeof cmd, "rm -f %s/*", dir);
+    assert_int_equal(system(cmd), 0);
+}
+
 /* A damaged entry of the cache is made anew. */
 static void test_damaged_cache(void **state)
 {
