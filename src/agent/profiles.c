@@ -410,11 +410,9 @@ static void put_logs(making *m)
 static bool put_all(making *m)
 {
     bool logs = m->in->style != PROFILES_OTLP;
-    if (logs)
-        put_logs(m);
-    else if (!put_joined(m, SAMPLE_WALL))
-        return false;
+    if (logs) put_logs(m);
     if (!m->in->first && !put_joined(m, SAMPLE_CPU)) return false;
+    if (!logs && !put_joined(m, SAMPLE_WALL)) return false;
     put_heaps(m);
     return !m->b.failed;
 }
