@@ -203,6 +203,7 @@ static bool open_capture(err *e)
         .source = c->source,
         .wall_ns = c->wall ? c->wall_ns : 0,
         .max_frames = c->max_frames,
+        .at_once = c->heap,
         .exclude = c->exclude,
         .say = say,
         .pressed = on_pressed,
@@ -241,7 +242,10 @@ static void on_fork_child(void)
     err e = {0};
     if (!agent.pid) return;
     agent.pid = 0;
-    if (!agent.config.follow_fork) return;
+    if (!agent.config.follow_fork) {
+        if (agent.shipper.heap) agent.shipper.heap->stop();
+        return;
+    }
     voice_forked();
     if (agent.shipper.heap) agent.shipper.heap->forked();
     if (!open_shipper(&e) || !capture_forked(&e) || !start_thread(&e)) return;

@@ -142,6 +142,8 @@ static bool open_registry(capture *c, err *e)
     c->registry = registry_open(NULL, e);
     if (!c->registry) return false;
     c->snapshots = 0;
+    err later = {0}; /* the sampler tries again, and says it */
+    if (c->o.at_once) (void)!registry_refresh(c->registry, &later);
     atomic_store(&handler.door, registry_door(c->registry));
     return true;
 }

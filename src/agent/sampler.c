@@ -152,7 +152,7 @@ static void refresh(capture *c, times *t)
 {
     err e = {0};
     pthread_mutex_lock(&c->gate);
-    uint32_t before = registry_count(c->registry).snapshots;
+    uint32_t before = t->refreshed ? registry_count(c->registry).snapshots : 0; /* see at_once */
     bool ok = registry_refresh(c->registry, &e);
     bool changed = registry_count(c->registry).snapshots != before;
     if (c->snapshots != registry_count(c->registry).snapshots) locate_spans(c);
