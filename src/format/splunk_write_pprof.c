@@ -51,6 +51,18 @@ static uint32_t label_of(const splunk_writer *w, pass *t, uint32_t attr, bool *h
     return splunk_import_attr(&t->x, attr);
 }
 
+/* Inlined functions are frames too. */
+static uint64_t count_frames(const dict *d, uint32_t stack)
+{
+    span s = dict_stack(d, stack);
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < s.n; i++) {
+        uint32_t lines = d->locations.v[d->frames.v[s.at + i]].lines.n;
+        n += lines ? lines : 1;
+    }
+    return n;
+}
+
 static bool put_row(splunk_writer *w, pass *t, size_t i, const sample *s, uint32_t k)
 {
     bool timed = s->n_times && rows_of(s) == s->n_times, has_period = false, first = !t->column;
@@ -85,7 +97,7 @@ static bool put_row(splunk_writer *w, pass *t, size_t i, const sample *s, uint32
                   .values = &v,
                   .n_values = 1};
     builder_sample(&t->b, &out);
-    if (first) w->frames += dict_stack(w->d, s->stack).n;
+    if (first) w->frames += count_frames(w->d, s->stack);
     return !t->b.failed || splunk_write_spent(w);
 }
 

@@ -1,0 +1,130 @@
+"""Programs that run under the agent, for the tests in tests/e2e: started with an environment of their own, looked at
+through /proc while they run, and asked for what the agent reported."""
+import json
+import os
+import subprocess
+import threading
+import time
+
+from receivers import BUILD, SRC, Fail, Skip, in_work, need
+
+AGENT = os.path.join(BUILD, 'libkiln-agent.so')
+HOST = os.path.join(BUILD, 'tests', 'splunk_host')
+HANG = 60  # seconds: nothing here takes that long unless it hangs
+
+
+def clean_environment():
+    return {k: v for k, v in os.environ.items() if not k.startswith(('OTEL_', 'SPLUNK_', 'KILN_', 'LD_PRELOAD'))}
+
+
+class Host:
+    """A program that says `ready PID`, runs until its standard input ends, and has said `thread TID NAME` for each of
+    its threads.  agent=False: without the agent."""
+    count = 0
+
+    def __init__(self, *args, agent=True, wrap=(), **env):
+        need(os.path.exists(AGENT), 'no %s' % AGENT)
+        Host.count += 1
+        self.report_path = in_work('report.%d.%%p.json' % Host.count)
+        full = clean_environment()
+        if agent:
+            full.update(LD_PRELOAD=AGENT, KILN_REPORT=self.report_path)
+        full.update(env)
+        self.began = time.time_ns()
+        self.process = subprocess.Popen([*wrap, *args], env=full, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE)
+        self.lines, self.words = [], []
+        self.threads, self.pid, self.code, self.ended = {}, None, None, None
+        self.readers = [threading.Thread(target=self.take, args=(self.process.stdout, self.lines), daemon=True),
+                        threading.Thread(target=self.take, args=(self.process.stderr, self.words), daemon=True)]
+        self.is_ready = threading.Event()
+        for r in self.readers:
+            r.start()
+        if not self.is_ready.wait(HANG):
+            self.process.kill()
+            raise Fail('the program is not ready: %s %s' % (self.lines, self.words))
+        need(self.pid, 'the program ended: %s %s' % (self.lines, self.words))
+
+    def take(self, stream, into):
+        for line in stream:
+            line = line.decode(errors='replace').rstrip('\n')
+            into.append(line)
+            if line.startswith('thread '):
+                _, tid, name = line.split(' ', 2)
+                self.threads[int(tid)] = name
+            if line.startswith('ready '):
+                self.pid = int(line.split()[1])
+                self.is_ready.set()
+        if stream is self.process.stdout:
+            self.is_ready.set()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None and self.code is None:
+            self.process.kill()
+            self.process.wait()
+
+    def end(self):
+        """Lets it end by itself; what it left behind is in code, lines, words and report()."""
+        if self.code is None:
+            self.process.stdin.close()
+            try:
+                self.code = self.process.wait(HANG)
+            except subprocess.TimeoutExpired as e:
+                raise Fail('the program does not end: %s %s' % (self.lines, self.words)) from e
+            for r in self.readers:
+                r.join(HANG)
+            self.ended = time.time_ns()
+        return self
+
+    def report(self):
+        path = self.report_path.replace('%p', str(self.pid))
+        need(os.path.exists(path), 'no report at %s: %s' % (path, self.words))
+        with open(path, encoding='utf-8') as f:
+            return json.load(f)
+
+    def said(self, *parts):
+        """Lines of the agent's on standard error that have all the parts."""
+        return [w for w in self.words if w.startswith('kiln: ') and all(p in w for p in parts)]
+
+    # ---- while it runs
+
+    def proc(self, name):
+        with open('/proc/%d/%s' % (self.pid, name), encoding='utf-8', errors='replace') as f:
+            return f.read()
+
+    def tasks(self):
+        return sorted(int(t) for t in os.listdir('/proc/%d/task' % self.pid))
+
+    def status(self, key):
+        return [x.split(':', 1)[1].strip() for x in self.proc('status').splitlines() if x.startswith(key + ':')][0]
+
+    def rss_kb(self):
+        return int(self.status('VmRSS').split()[0])
+
+    def descriptors(self):
+        folder, found = '/proc/%d/fd' % self.pid, {}
+        for fd in os.listdir(folder):
+            try:
+                found[int(fd)] = os.readlink(os.path.join(folder, fd))
+            except OSError:
+                pass
+        return found
+
+
+def wait_until(condition, what, seconds=HANG):
+    end = time.monotonic() + seconds
+    while not condition():
+        need(time.monotonic() < end, 'waited too long: %s' % (what() if callable(what) else what))
+        time.sleep(0.02)
+
+
+def build_host(source, out, *args):
+    """Compiles one of tests/e2e's programs in another way."""
+    path = in_work(out)
+    p = subprocess.run([*args, os.path.join(SRC, 'tests', 'e2e', source), '-o', path], stderr=subprocess.PIPE, check=False)
+    if p.returncode:
+        raise Skip(p.stderr.decode().splitlines()[0])
+    return path
