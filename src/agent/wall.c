@@ -216,7 +216,7 @@ static seat_how look_closer(wall *w, int dir, seat *s)
 
 static void look_at(wall *w, int dir, uint32_t tid, seat *s)
 {
-    *s = (seat){.t = thread_add(tid, false), .stack = NO_THREAD, .time = w->time};
+    *s = (seat){.t = thread_add(tid, false), .stack = NO_THREAD};
     if (!s->t || s->t->own) return;
     s->cpu = task_cpu(tid);
     const thread_rest *r = &s->t->rest;
@@ -400,8 +400,9 @@ static void ask_all(wall *w, capture_counts *n)
 bool wall_take(wall *w, capture_counts *n)
 {
     if (w->book->mem.used > BOOK_BYTES / 2) new_book(w);
-    w->time = clock_now(CLOCK_REALTIME);
     if (!look(w)) return false;
+    w->time =
+        clock_now(CLOCK_REALTIME); /* of those who are not asked: with the others, not before */
     w->round++;
     ask_all(w, n);
     n->wall_rounds++;
@@ -423,7 +424,7 @@ static bool copy_stack(const wall *w, const seat *s, batch *b, agent_sample *out
 
 static bool write_seat(const wall *w, const seat *s, batch *b)
 {
-    agent_sample out = {.time = s->time,
+    agent_sample out = {.time = s->how == SEAT_ANSWERED ? s->time : w->time,
                         .value = (int64_t)w->o.interval,
                         .cpu_ns = s->cpu,
                         .round = w->round,
