@@ -28,7 +28,9 @@ capture the_capture = {.gate = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_
 static _Atomic uint32_t own_tids[OWN_MAX];
 static _Atomic uint64_t own_ended; /* CPU time of those that are gone */
 static _Thread_local bool is_own;
-static bool fork_hooked, fork_gate, fork_lock;
+static bool fork_hooked;
+static _Thread_local bool fork_gate,
+    fork_lock; /* this fork has them; several threads may fork at once */
 
 bool capture_here(void) { return atomic_load(&handler.pid) == (uint32_t)syscall(SYS_getpid); }
 
@@ -177,6 +179,15 @@ static bool open_wall(capture *c, err *e)
     return c->wall != NULL;
 }
 
+static bool open_signals(capture *c, err *e)
+{
+    int round, event;
+    if (!signo_open(&round, &event, e)) return false;
+    c->round = round;
+    c->event = event;
+    return true;
+}
+
 static bool open_parts(capture *c, err *e)
 {
     c->tids = mmap(NULL, THREADS_MAX * sizeof *c->tids, PROT_READ | PROT_WRITE,
@@ -187,9 +198,8 @@ static bool open_parts(capture *c, err *e)
         return err_set(e, ERR_LIMIT, "no memory for samples");
     c->current = batch_open(c->o.max_batch, (uint32_t)getpid());
     if (!c->current) return err_set(e, ERR_LIMIT, "no memory for samples");
-    return threads_open(gone, e) && life_open(e) && open_registry(c, e) &&
-           signo_open(&c->round, &c->event, e) && open_wall(c, e) &&
-           cpu_open(c->o.cpu_hz, c->o.source, c->round, c->event, e);
+    return threads_open(gone, e) && life_open(e) && open_registry(c, e) && open_signals(c, e) &&
+           open_wall(c, e) && cpu_open(c->o.cpu_hz, c->o.source, c->round, c->event, e);
 }
 
 static void take_opts(capture *c, const capture_opts *o)
@@ -334,6 +344,7 @@ static void on_fork_child(void)
     if (!pid || pid == (uint32_t)getpid()) return;
     atomic_store(&handler.pid, 0);
     atomic_store(&c->ready, 0);
+    atomic_store(&c->yield, 0);
     c->has_sampler = false;
     c->gate = c->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     for (size_t i = 0; i < OWN_MAX; i++) atomic_store(&own_tids[i], 0);

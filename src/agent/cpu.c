@@ -135,26 +135,41 @@ static void disarm_timer(thread_record *t)
 
 /* ---- either ---- */
 
-static void arm_locked(thread_record *t)
+/* Threads of this period must not be in step. */
+static uint64_t own_period(const thread_record *t)
 {
-    if (!plan.period || t->timer || t->event || t->own || t->left_out || t->quiet) return;
+    uint64_t step = plan.period / SPREAD;
+    return plan.period +
+           (step ? hash_mix(thread_position(t), t->about.index) % (2 * step) - step : 0);
+}
+
+static bool wants_event(const thread_record *t, bool newborn)
+{
+    return plan.events && !t->event && (!newborn || plan.period < plan.tick_ns);
+}
+
+static void arm_locked(thread_record *t, bool newborn)
+{
+    if (!plan.period || t->event || t->own || t->left_out || t->quiet) return;
+    uint64_t before = t->period;
+    if (wants_event(t, newborn)) {
+        t->period = own_period(t);
+        if (arm_event(t)) {
+            if (t->timer) disarm_timer(t);
+            return;
+        }
+    }
+    t->period = t->timer ? before : plan.period;
+    if (t->timer || !plan.round) return;
     bool first = !t->asked;
     t->asked = true;
-    t->period = plan.period;
-    if (plan.events) {
-        uint64_t step = plan.period / SPREAD;
-        if (step) t->period += hash_mix(thread_position(t), t->about.index) % (2 * step) - step;
-        if (arm_event(t)) return;
-        t->period = plan.period;
-    }
-    if (!plan.round) return;
     if (!arm_timer(t) && errno != ESRCH && errno != EINVAL && first) threads_count_lost();
 }
 
-void cpu_arm(thread_record *t)
+void cpu_arm(thread_record *t, bool newborn)
 {
     pthread_mutex_lock(&t->lock);
-    arm_locked(t);
+    arm_locked(t, newborn);
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -177,7 +192,7 @@ static void rearm(void *who, thread_record *t)
     pthread_mutex_lock(&t->lock);
     bool was = t->event || t->timer;
     disarm_locked(t);
-    if (was) arm_locked(t);
+    if (was) arm_locked(t, false);
     pthread_mutex_unlock(&t->lock);
 }
 

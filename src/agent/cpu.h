@@ -20,9 +20,10 @@ typedef struct cpu_plan {
 NODISCARD bool cpu_open(uint32_t hz, cpu_source source, int round, int event, err *e);
 const cpu_plan *cpu_planned(void);
 
-/* The thread may be another one.  Nothing happens if it is armed, own, left out or quiet.  What cannot be
- * armed is counted among the threads lost. */
-void cpu_arm(thread_record *t);
+/* The thread may be another one.  Nothing happens if it is own, left out or quiet.  What cannot be armed is
+ * counted among the threads lost.  A newborn thread gets a timer, which costs it little, and an event
+ * later, when it is still there; unless the rate wanted is above the tick's. */
+void cpu_arm(thread_record *t, bool newborn);
 void cpu_disarm(thread_record *t);
 
 /* The signal has changed: those armed by timers are armed anew; events give way to timers if theirs was

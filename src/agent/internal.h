@@ -12,7 +12,8 @@
 typedef struct capture {
     capture_opts o;
     char exclude[256];
-    int round, event; /* signals */
+    _Atomic int round, event; /* signals */
+    _Atomic uint32_t yield;   /* the program wants this one: a futex of who waits for it */
 
     pthread_mutex_t gate;
     unwind_registry *registry;

@@ -3,6 +3,7 @@
 #include "agent/internal.h"
 #include "agent/signo.h"
 
+#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/ban.h"
@@ -57,7 +58,7 @@ static NOINLINE start begin(thread_record *t)
     start s = {t->run, t->arg};
     t = thread_begin(t);
     life_adopt(t);
-    if (atomic_load(&the_capture.ready)) cpu_arm(t);
+    if (atomic_load(&the_capture.ready)) cpu_arm(t, true);
     return s;
 }
 
@@ -94,7 +95,35 @@ void life_stay(void)
     pthread_mutex_lock(&t->lock);
     t->quiet = false;
     pthread_mutex_unlock(&t->lock);
-    cpu_arm(t);
+    cpu_arm(t, false);
+}
+
+/* ---- signals ---- */
+
+enum { YIELD_NS = 300 * 1000000 }; /* longer than a round waits for answers */
+
+bool life_signal_ours(int sig)
+{
+    const capture *c = &the_capture;
+    return sig && (sig == c->round || sig == c->event) && !capture_is_own() && capture_here();
+}
+
+void life_yield(int sig)
+{
+    capture *c = &the_capture;
+    struct timespec t = {0, YIELD_NS};
+    atomic_store(&c->yield, (uint32_t)sig);
+    atomic_fetch_add(&handler.wake, 1);
+    syscall(SYS_futex, &handler.wake, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    if (atomic_load(&c->yield) == (uint32_t)sig)
+        syscall(SYS_futex, &c->yield, FUTEX_WAIT_PRIVATE, sig, &t, NULL, 0);
+}
+
+void life_hide(sigset_t *set)
+{
+    const capture *c = &the_capture;
+    if (life_signal_ours(c->round)) sigdelset(set, c->round);
+    if (life_signal_ours(c->event)) sigdelset(set, c->event);
 }
 
 void life_leave(void)

@@ -17,5 +17,12 @@ void life_go(bool will);
 /* The exec has failed. */
 void life_stay(void);
 
+/* Is this signal in use by the capture, and the calling thread the program's? */
+bool life_signal_ours(int sig);
+/* The program wants to handle it: the capture moves to another one.  Waits for that, for a moment. */
+void life_yield(int sig);
+/* Takes what is ours out of a set that the program waits for: it is not for it. */
+void life_hide(sigset_t *set);
+
 /* Before _exit and its like. */
 void life_leave(void);

@@ -174,7 +174,7 @@ static void refresh_if_due(capture *c, times *t)
 static void arm(void *who, thread_record *t)
 {
     (void)who;
-    cpu_arm(t);
+    cpu_arm(t, false);
 }
 
 static void look_for_threads(capture *c)
@@ -197,9 +197,10 @@ static void look_for_threads(capture *c)
 /* The program may have taken a signal that was free when we looked. */
 static void check_signals(capture *c)
 {
-    int round = c->round, event = c->event;
-    if (round && !signo_ours(round)) round = signo_move();
-    if (event && !signo_ours(event)) event = 0;
+    int round = atomic_load(&c->round), event = atomic_load(&c->event);
+    int wanted = (int)atomic_load(&c->yield); /* by a call of sigaction, which waits */
+    if (round && (round == wanted || !signo_ours(round))) round = signo_move();
+    if (event && (event == wanted || !signo_ours(event))) event = 0;
     if (round == c->round && event == c->event) return;
     c->n.signal_moved++;
     if (round)
@@ -213,6 +214,14 @@ static void check_signals(capture *c)
     c->event = event;
     cpu_move(round, event);
     if (c->wall) wall_move(c->wall, round);
+}
+
+static void yield_if_asked(capture *c)
+{
+    if (!atomic_load(&c->yield)) return;
+    check_signals(c);
+    atomic_store(&c->yield, 0);
+    syscall(SYS_futex, &c->yield, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
 
 static void scan(capture *c, times *t)
@@ -311,6 +320,7 @@ void *sampler_run(void *arg)
     if (!begin(c, &t)) return NULL;
     while (!atomic_load(&c->stop)) {
         uint32_t wake = atomic_load(&handler.wake);
+        yield_if_asked(c);
         drain(c, &t);
         round_if_due(c, &t);
         refresh_if_due(c, &t);

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "base/ban.h"
 
 static bool install(int sig)
@@ -40,12 +42,12 @@ bool signo_open(int *round, int *event, err *e)
     return true;
 }
 
+/* Not by libc's call, which the interposer would keep from seeing ours. */
 void signo_drain(int round, int event)
 {
-    sigset_t ours;
+    uint64_t ours =
+        (round ? UINT64_C(1) << (round - 1) : 0) | (event ? UINT64_C(1) << (event - 1) : 0);
     struct timespec none = {0};
-    sigemptyset(&ours);
-    if (round) sigaddset(&ours, round);
-    if (event) sigaddset(&ours, event);
-    while (sigtimedwait(&ours, NULL, &none) > 0 || errno == EINTR) continue;
+    while (syscall(SYS_rt_sigtimedwait, &ours, NULL, &none, sizeof ours) > 0 || errno == EINTR)
+        continue;
 }

@@ -373,13 +373,16 @@ bool registry_refresh(unwind_registry *r, err *e)
     return scan_all(r, e) && publish(r, e);
 }
 
+/* From malloc, though handlers look at it: what it points to would be a leak to a sanitizer of the program's
+ * that does not look into other mappings. */
 unwind_registry *registry_open(const registry_opts *opts, err *e)
 {
-    unwind_registry *r = map(sizeof *r);
+    unwind_registry *r = aligned_alloc(_Alignof(unwind_registry), sizeof *r);
     if (!r) {
         err_set(e, ERR_LIMIT, "no memory for the registry of objects");
         return NULL;
     }
+    memset(r, 0, sizeof *r);
     r->max_bytes = opts && opts->max_bytes ? opts->max_bytes : MAX_BYTES;
     return r;
 }
@@ -395,7 +398,7 @@ void registry_close(unwind_registry *r)
     registry_forked(r);
     reclaim(r);
     entries_free(&r->live);
-    munmap(r, sizeof *r);
+    free(r);
 }
 
 void registry_forked(unwind_registry *r) { atomic_store(&r->door.readers, 0); }

@@ -160,6 +160,13 @@ static void reap(const char *what, pid_t pid)
     fflush(stdout);
 }
 
+__attribute__((noinline)) void child_spins(void);
+void child_spins(void)
+{
+    spin_here(clock_s(CLOCK_MONOTONIC) + seconds);
+    sink++;
+}
+
 static void forks(void)
 {
     double until = clock_s(CLOCK_MONOTONIC) + seconds;
@@ -168,15 +175,15 @@ static void forks(void)
     for (int n = 0; clock_s(CLOCK_MONOTONIC) < until; n++) {
         pid_t pid = n % 2 ? vfork() : fork();
         if (pid == 0) {
-            execl("/bin/sh", "sh", "-c", "exit 7", NULL);
+            execl("/proc/self/exe", "capture_host", "quit", "7", NULL);
             _exit(99);
         }
         int status = 0;
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 7) printf("bad status %x\n", status);
-        static char sh[] = "sh", c[] = "-c", code[] = "exit 3";
-        char *argv[] = {sh, c, code, NULL};
-        if (posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environ) == 0) {
+        static char me[] = "capture_host", quit[] = "quit", code[] = "3";
+        char *argv[] = {me, quit, code, NULL};
+        if (posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ) == 0) {
             while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
             if (!WIFEXITED(status) || WEXITSTATUS(status) != 3) printf("bad spawn %x\n", status);
         }
@@ -184,7 +191,7 @@ static void forks(void)
     pthread_join(t, NULL);
     pid_t pid = fork();
     if (pid == 0) {
-        spin_here(clock_s(CLOCK_MONOTONIC) + seconds);
+        child_spins();
         exit(5);
     }
     reap("child", pid);
@@ -216,6 +223,73 @@ static void takes_signal(void)
     pthread_join(t, NULL);
 }
 
+/* Puts every signal back to its default, as daemons do, while others are being sampled. */
+static void resets(void)
+{
+    pthread_t t;
+    pthread_create(&t, NULL, spinner, NULL);
+    for (double until = clock_s(CLOCK_MONOTONIC) + seconds; clock_s(CLOCK_MONOTONIC) < until;) {
+        struct sigaction plain = {.sa_handler = SIG_DFL}, old;
+        for (int s = 1; s < 65; s++) {
+            sigaction(s, &plain, &old);
+            signal(s, SIG_DFL);
+        }
+        spin_here(clock_s(CLOCK_MONOTONIC) + 0.05);
+    }
+    pthread_join(t, NULL);
+}
+
+/* Waits for any signal at all; one is sent in the end. */
+static void *sentinel(void *arg)
+{
+    sigset_t all;
+    int sig = 0;
+    named("sentinel");
+    sigfillset(&all);
+    sigwait(&all, &sig);
+    printf("sentinel got %d\n", sig);
+    return arg;
+}
+
+static void waits_for_signals(void)
+{
+    pthread_t t, spin;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_create(&t, NULL, sentinel, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_create(&spin, NULL, spinner, NULL);
+    pthread_join(spin, NULL);
+    pthread_kill(t, SIGUSR1);
+    pthread_join(t, NULL);
+}
+
+/* Closes descriptors that are not its own and opens others in their places. */
+static void closes(int keep)
+{
+    pthread_t t;
+    pthread_create(&t, NULL, spinner, NULL);
+    rest(seconds / 2);
+    for (int fd = 3; fd < 8192; fd++)
+        if (fd != keep) close(fd);
+    int mine[600];
+    for (int i = 0; i < 600; i++) mine[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    pthread_join(t, NULL); /* its end closes what is its own */
+    int lost = 0;
+    for (int i = 0; i < 600; i++) lost += mine[i] >= 0 && fcntl(mine[i], F_GETFD) < 0;
+    printf("lost %d\n", lost);
+}
+
+__attribute__((noinline)) int deeper(int n);
+int deeper(int n)
+{
+    if (n == 0) spin_here(clock_s(CLOCK_MONOTONIC) + seconds);
+    int r = n ? deeper(n - 1) : 0;
+    __asm__ volatile("" : "+r"(r)); /* not a loop */
+    return r + 1;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "states";
@@ -227,6 +301,11 @@ int main(int argc, char **argv)
     if (!strcmp(what, "forks")) forks();
     if (!strcmp(what, "execs")) execs(argv, argc > 3 ? (int)strtol(argv[3], NULL, 10) : 3);
     if (!strcmp(what, "takes")) takes_signal();
+    if (!strcmp(what, "quit")) return (int)seconds;
+    if (!strcmp(what, "resets")) resets();
+    if (!strcmp(what, "sigwait")) waits_for_signals();
+    if (!strcmp(what, "closes")) closes(argc > 3 ? (int)strtol(argv[3], NULL, 10) : -1);
+    if (!strcmp(what, "deep")) printf("deep %d\n", deeper(400));
     if (!strcmp(what, "alone")) spinner(NULL);
     if (!strcmp(what, "idle")) rest(seconds);
     return 0;

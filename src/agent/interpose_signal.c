@@ -1,0 +1,124 @@
+/* Calls by which a program would take or reset a signal that the capture uses.
+ *
+ * A program that resets all signals to their default, as daemons and shells do, would be killed by the next
+ * sample: while a signal is ours, default and ignore are granted in word only.  A handler of the program's
+ * gets the signal: the capture moves to another one before.  A thread that waits for signals (sigwait,
+ * signalfd) with a full set would be handed ours: they are taken out of the set. */
+#include "agent/life.h"
+
+#include <dlfcn.h>
+#include <sys/signalfd.h>
+#include "base/ban.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef struct real_calls {
+    int (*sigaction)(int, const struct sigaction *, struct sigaction *);
+    sighandler_t (*signal)(int, sighandler_t);
+    sighandler_t (*sigset)(int, sighandler_t);
+    int (*sigignore)(int);
+    int (*sigwait)(const sigset_t *, int *);
+    int (*sigwaitinfo)(const sigset_t *, siginfo_t *);
+    int (*sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
+    int (*signalfd)(int, const sigset_t *, int);
+} real_calls;
+
+static real_calls real;
+
+#define FIND(name) *(void **)&real.name = dlsym(RTLD_NEXT, #name)
+
+__attribute__((constructor(101))) static void find_real(void)
+{
+    if (real.sigaction) return;
+    FIND(signal);
+    FIND(sigset);
+    FIND(sigignore);
+    FIND(sigwait);
+    FIND(sigwaitinfo);
+    FIND(sigtimedwait);
+    FIND(signalfd);
+    FIND(sigaction);
+}
+
+/* ---- dispositions ---- */
+
+static bool is_handler(sighandler_t h) { return h != SIG_DFL && h != SIG_IGN; }
+
+EXPORT int sigaction(int sig, const struct sigaction *act, struct sigaction *old)
+{
+    find_real();
+    if (!life_signal_ours(sig)) return real.sigaction(sig, act, old);
+    if (act && ((act->sa_flags & SA_SIGINFO) || is_handler(act->sa_handler))) {
+        life_yield(sig);
+        int r = real.sigaction(sig, act, old);
+        if (r == 0 && old) *old = (struct sigaction){.sa_handler = SIG_DFL};
+        return r;
+    }
+    if (old) *old = (struct sigaction){.sa_handler = SIG_DFL};
+    return 0;
+}
+
+static sighandler_t set(int sig, sighandler_t h, sighandler_t (*really)(int, sighandler_t))
+{
+    if (!life_signal_ours(sig)) return really(sig, h);
+    if (!is_handler(h)) return SIG_DFL;
+    life_yield(sig);
+    return really(sig, h) == SIG_ERR ? SIG_ERR : SIG_DFL;
+}
+
+EXPORT sighandler_t signal(int sig, sighandler_t h)
+{
+    find_real();
+    return set(sig, h, real.signal);
+}
+
+EXPORT sighandler_t sigset(int sig, sighandler_t h)
+{
+    find_real();
+    if (h == SIG_HOLD) return real.sigset(sig, h); /* only blocks it */
+    return set(sig, h, real.sigset);
+}
+
+EXPORT int sigignore(int sig)
+{
+    find_real();
+    return life_signal_ours(sig) ? 0 : real.sigignore(sig);
+}
+
+/* ---- waiting ---- */
+
+static const sigset_t *without_ours(const sigset_t *set, sigset_t *copy)
+{
+    if (!set) return set;
+    *copy = *set;
+    life_hide(copy);
+    return copy;
+}
+
+EXPORT int sigwait(const sigset_t *set, int *sig)
+{
+    sigset_t copy;
+    find_real();
+    return real.sigwait(without_ours(set, &copy), sig);
+}
+
+EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info)
+{
+    sigset_t copy;
+    find_real();
+    return real.sigwaitinfo(without_ours(set, &copy), info);
+}
+
+EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+    sigset_t copy;
+    find_real();
+    return real.sigtimedwait(without_ours(set, &copy), info, timeout);
+}
+
+EXPORT int signalfd(int fd, const sigset_t *set, int flags)
+{
+    sigset_t copy;
+    find_real();
+    return real.signalfd(fd, without_ours(set, &copy), flags);
+}
