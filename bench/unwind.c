@@ -4,20 +4,16 @@
  *     unwind_keep ...                                        the same program with them
  *
  * Every round runs every contestant once, for BATCH_MS of thread CPU time; a ratio is the median over
- * rounds of the ratio within a round, with its quartiles.  Contestants that start with "signal" send themselves a signal and
- * take the stack in its handler; "empty" does nothing there.  "cold" is our first stack after the cache
- * of rules was dropped.  Exit code 4: a goal was missed. */
+ * rounds of the ratio within a round, with its quartiles.  "cold" is our first stack after the cache of
+ * rules was dropped.  In a handler: sample.c.  Exit code 4: a goal was missed. */
 #include "unwind/registry.h"
 
 #define UNW_LOCAL_ONLY
 #include <dlfcn.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 #include <unwind.h>
 #ifdef BENCH_LIBUNWIND
 #include <libunwind.h>
@@ -28,7 +24,6 @@ enum { FRAMES = 512, BATCH_MS = 10, ROUNDS_MAX = 101, DEPTH = 30, ROUNDS = 25 };
 typedef struct contestant {
     const char *name;
     void (*run)(void);
-    void (*handler)(int, siginfo_t *, void *);
     unsigned batch; /* stacks between two looks at the clock */
     double ns[ROUNDS_MAX];
     size_t frames;
@@ -43,7 +38,6 @@ static unwind_registry *registry;
 static unwind_stack stack;
 static uintptr_t pcs[FRAMES];
 static size_t got;
-static pid_t pid, tid;
 
 /* ---- contestants ---- */
 
@@ -101,19 +95,6 @@ static void libgcc(void)
     gcc_backtrace(on_frame, NULL);
 }
 
-static void send(void) { syscall(SYS_tgkill, pid, tid, SIGPROF); }
-
-static void on_empty(int sig, siginfo_t *si, void *uc) { (void)sig, (void)si, (void)uc; }
-
-static void on_kiln(int sig, siginfo_t *si, void *uc)
-{
-    (void)sig, (void)si;
-    unwind_regs r = unwind_regs_of(uc);
-    unwind_door *d = registry_door(registry);
-    got = unwind(snapshot_enter(d), &r, &stack, pcs, FRAMES).n;
-    snapshot_leave(d);
-}
-
 static contestant all[] = {
     {.name = "kiln", .run = kiln, .batch = 1000},
     {.name = "kiln, unknown stack", .run = kiln_unknown_stack, .batch = 500},
@@ -123,8 +104,6 @@ static contestant all[] = {
     {.name = "libunwind", .run = libunwind, .batch = 500},
 #endif
     {.name = "libgcc", .run = libgcc, .batch = 100},
-    {.name = "signal, empty", .run = send, .handler = on_empty, .batch = 200},
-    {.name = "signal, kiln", .run = send, .handler = on_kiln, .batch = 200},
 };
 
 /* ---- measuring ---- */
@@ -138,9 +117,6 @@ static double now_ns(void)
 
 static NOINLINE void measure(contestant *c, unsigned round)
 {
-    struct sigaction a = {.sa_sigaction = c->handler ? c->handler : on_empty,
-                          .sa_flags = SA_SIGINFO | SA_RESTART};
-    sigaction(SIGPROF, &a, NULL);
     c->run();
     c->frames = got;
     double start = now_ns(), spent;
@@ -202,7 +178,6 @@ static spread ratio(const contestant *a, const contestant *b, unsigned rounds)
 static const goal goals[] = {
     {"kiln", "libunwind", 1.5},
     {"kiln", "libgcc", 0.12},
-    {"signal, kiln", "signal, empty", 1.25},
 };
 
 static bool report(unsigned depth, unsigned rounds, FILE *json)
@@ -260,8 +235,6 @@ int main(int argc, char **argv)
         gcc, "_Unwind_Backtrace");
     gcc_ip = (uintptr_t(*)(struct _Unwind_Context *))(uintptr_t)dlsym(gcc, "_Unwind_GetIP");
     stack = unwind_stack_here();
-    pid = getpid();
-    tid = (pid_t)syscall(SYS_gettid);
     deeper(depth, rounds);
     bool met = report(depth, rounds, json);
     fclose(json);
