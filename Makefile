@@ -6,8 +6,9 @@ export PATH := /usr/bin:/bin:$(PATH)
 PREFIX  ?= /usr/local
 DESTDIR ?=
 FUZZ_S  ?= 60
+TORTURE_S ?= 1800
 
-.PHONY: build run test bench fuzz lint format asan tsan coverage install clean help
+.PHONY: build run test bench fuzz torture lint format asan tsan coverage install clean help
 .NOTPARALLEL:
 
 build: ## build/kiln and build/libkiln.so (the default)
@@ -30,6 +31,11 @@ fuzz: ## fuzz each target for FUZZ_S seconds (60)
 	@tools/need fuzz
 	@tools/build fuzz
 	@tools/fuzz $(FUZZ_S)
+
+torture: ## what real programs do, with the agent inside, for TORTURE_S seconds (1800)
+	@tools/need test
+	@tools/build gcc -Dwerror=true -Dtests=true
+	@tests/torture/run $(TORTURE_S)
 
 lint: ## clang-tidy, shellcheck, clang-format (slow)
 	@tools/need lint
