@@ -96,7 +96,11 @@ static void disarm_event(thread_record *t)
     int fd = t->event - 1;
     t->event = 0;
     atomic_store(&handler.by_fd[fd], 0); /* before somebody else's event can have the number */
-    if (still_ours(fd)) close(fd);
+    if (still_ours(fd)) {
+        /* A child that has not come to its own yet may hold a copy, and would keep the event going. */
+        ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+        close(fd);
+    }
     atomic_fetch_sub(&n_events, 1);
 }
 

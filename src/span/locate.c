@@ -1,122 +1,144 @@
-/* Finds otel_thread_ctx_v1 among what is loaded. */
+/* Finds otel_thread_ctx_v1 among what is loaded.
+ *
+ * By the objects' own tables, inside dl_iterate_phdr.  dlsym with a handle would take a dlopen, and glibc's
+ * dlopen of an object that is there already runs its constructors if they have not run yet, or not since
+ * its destructors did: in our thread, while the program starts or ends. */
 #include "span/peek.h"
 
-#include <dlfcn.h>
+#include <elf.h>
 #include <link.h>
 #include <pthread.h>
 #include <string.h>
 
 static const char symbol[] = "otel_thread_ctx_v1";
 
-typedef struct found {
-    void *handle;      /* of the object that has it; NULL: the first in the program's own order */
-    uintptr_t address; /* in the calling thread; 0: nowhere */
-    span_place place;
-} found;
-
-static uintptr_t address_in(void *handle)
-{
-    void *p = dlsym(handle ? handle : RTLD_DEFAULT, symbol);
-    return (uintptr_t)p;
-}
-
 static uintptr_t thread_pointer(void) { return (uintptr_t)__builtin_thread_pointer(); }
 
-/* ---- which module's is it? ---- */
+/* ---- the dynamic symbols of an object ---- */
 
-static bool holds(const struct dl_phdr_info *o, uintptr_t address)
+typedef struct tables {
+    const ElfW(Sym) * symbols;
+    const char *strings;
+    size_t n_strings;
+    const uint32_t *gnu_hash, *hash;
+} tables;
+
+/* glibc has added the base where the object is writable; musl and the vdso have not. */
+static uintptr_t placed(const struct dl_phdr_info *o, ElfW(Addr) a)
 {
-    for (size_t i = 0; i < o->dlpi_phnum; i++)
-        if (o->dlpi_phdr[i].p_type == PT_TLS && o->dlpi_tls_data)
-            return address - (uintptr_t)o->dlpi_tls_data < o->dlpi_phdr[i].p_memsz;
-    return false;
+    return a < o->dlpi_addr ? o->dlpi_addr + a : a;
 }
 
-static int note_module(struct dl_phdr_info *o, size_t size, void *arg)
+static bool read_tables(const struct dl_phdr_info *o, tables *t)
+{
+    const ElfW(Dyn) *d = NULL;
+    for (size_t i = 0; i < o->dlpi_phnum; i++)
+        if (o->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            d = (const ElfW(Dyn) *)(o->dlpi_addr + o->dlpi_phdr[i].p_vaddr);
+    for (; d && d->d_tag != DT_NULL; d++) {
+        uintptr_t at = placed(o, d->d_un.d_ptr);
+        if (d->d_tag == DT_SYMTAB) t->symbols = (const ElfW(Sym) *)at;
+        if (d->d_tag == DT_STRTAB) t->strings = (const char *)at;
+        if (d->d_tag == DT_STRSZ) t->n_strings = d->d_un.d_val;
+        if (d->d_tag == DT_GNU_HASH) t->gnu_hash = (const uint32_t *)at;
+        if (d->d_tag == DT_HASH) t->hash = (const uint32_t *)at;
+    }
+    return t->symbols && t->strings && (t->gnu_hash || t->hash);
+}
+
+static bool is_it(const tables *t, uint32_t i)
+{
+    const ElfW(Sym) *s = &t->symbols[i];
+    return s->st_name < t->n_strings && t->n_strings - s->st_name >= sizeof symbol &&
+           s->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s->st_info) == STT_TLS &&
+           !memcmp(t->strings + s->st_name, symbol, sizeof symbol);
+}
+
+/* nbuckets, first symbol, words of the filter, shift; the filter; buckets; chains, whose last has bit 0. */
+static const ElfW(Sym) * by_gnu_hash(const tables *t)
+{
+    const uint32_t *h = t->gnu_hash;
+    const uint32_t *buckets = h + 4 + h[2] * (sizeof(ElfW(Addr)) / sizeof *h);
+    const uint32_t *chains = buckets + h[0];
+    uint32_t want = 5381;
+    for (const char *c = symbol; *c; c++) want = want * 33 + (unsigned char)*c;
+    uint32_t i = h[0] ? buckets[want % h[0]] : 0;
+    if (i < h[1] || !i) return NULL;
+    for (;; i++) {
+        if ((chains[i - h[1]] | 1) == (want | 1) && is_it(t, i)) return &t->symbols[i];
+        if (chains[i - h[1]] & 1) return NULL;
+    }
+}
+
+/* nbuckets, nchain: one for each symbol. */
+static const ElfW(Sym) * by_hash(const tables *t)
+{
+    for (uint32_t i = 1; i < t->hash[1]; i++)
+        if (is_it(t, i)) return &t->symbols[i];
+    return NULL;
+}
+
+/* ---- where it is ---- */
+
+typedef struct found {
+    span_place place;
+    uintptr_t block; /* of the module, in the thread that looks; 0: it has none */
+} found;
+
+/* The first object in the loader's order that has it, as a reference from the program would find it. */
+static int look_in(struct dl_phdr_info *o, size_t size, void *arg)
 {
     found *f = arg;
+    tables t = {0};
     (void)size;
-    if (!holds(o, f->address)) return 0;
-    f->place.module = o->dlpi_tls_modid;
-    f->place.offset = (int64_t)(f->address - (uintptr_t)o->dlpi_tls_data);
-    f->place.kind = SPAN_DYNAMIC;
+    if (!o->dlpi_tls_modid || !read_tables(o, &t)) return 0;
+    const ElfW(Sym) *s = t.gnu_hash ? by_gnu_hash(&t) : by_hash(&t);
+    if (!s) return 0;
+    f->place = (span_place){
+        .kind = SPAN_DYNAMIC, .offset = (int64_t)s->st_value, .module = o->dlpi_tls_modid};
+    f->block = (uintptr_t)o->dlpi_tls_data;
     return 1;
 }
 
 /* ---- is it at the same distance in another thread? ---- */
 
 typedef struct probe {
-    void *handle;
+    size_t module;
     uintptr_t distance;
 } probe;
 
-static void *look_from_thread(void *arg)
+static int look_at_block(struct dl_phdr_info *o, size_t size, void *arg)
 {
     probe *p = arg;
-    p->distance = address_in(p->handle) - thread_pointer();
+    (void)size;
+    if (o->dlpi_tls_modid != p->module) return 0;
+    if (o->dlpi_tls_data) p->distance = (uintptr_t)o->dlpi_tls_data - thread_pointer();
+    return 1;
+}
+
+static void *look_from_thread(void *arg)
+{
+    dl_iterate_phdr(look_at_block, arg);
     return NULL;
 }
 
-/* Blocks of their own come from malloc: at the same distance in two threads only by a miracle, and
- * never close below the thread pointer in both. */
+/* A new thread has no blocks but those of the static part. */
 static bool is_static(const found *f)
 {
-    probe p = {.handle = f->handle};
+    probe p = {.module = f->place.module};
     pthread_t t;
-    if (pthread_create(&t, NULL, look_from_thread, &p) != 0) return false;
+    if (!f->block || pthread_create(&t, NULL, look_from_thread, &p) != 0) return false;
     pthread_join(t, NULL);
-    return p.distance == f->address - thread_pointer();
-}
-
-/* ---- objects that others do not see (RTLD_LOCAL) ---- */
-
-enum { NAMES = 64 * 1024 };
-
-typedef struct names {
-    size_t n;
-    char text[NAMES];
-} names;
-
-static int note_name(struct dl_phdr_info *o, size_t size, void *arg)
-{
-    names *l = arg;
-    size_t n = strlen(o->dlpi_name) + 1;
-    (void)size;
-    if (n > 1 && n <= NAMES - l->n) {
-        memcpy(l->text + l->n, o->dlpi_name, n);
-        l->n += n;
-    }
-    return 0;
-}
-
-/* dlopen must not run inside dl_iterate_phdr: names first. */
-static found find_in_objects(void)
-{
-    names l;
-    found f = {0};
-    l.n = 0;
-    dl_iterate_phdr(note_name, &l);
-    for (size_t at = 0; at < l.n && !f.address; at += strlen(l.text + at) + 1) {
-        void *handle = dlopen(l.text + at, RTLD_LAZY | RTLD_NOLOAD);
-        if (!handle) continue;
-        f.address = address_in(handle);
-        f.handle = f.address ? handle : NULL;
-        if (!f.address) dlclose(handle);
-    }
-    return f;
+    return p.distance && p.distance == f->block - thread_pointer();
 }
 
 span_place span_locate(void)
 {
-    found f = {.address = address_in(NULL)};
-    if (!f.address) f = find_in_objects();
-    if (f.address) {
-        dl_iterate_phdr(note_module, &f);
-        if (is_static(&f)) {
-            f.place.kind = SPAN_STATIC;
-            f.place.offset = (int64_t)(f.address - thread_pointer());
-        }
+    found f = {0};
+    dl_iterate_phdr(look_in, &f);
+    if (f.place.kind == SPAN_DYNAMIC && is_static(&f)) {
+        f.place.kind = SPAN_STATIC;
+        f.place.offset += (int64_t)(f.block - thread_pointer());
     }
-    if (f.handle) dlclose(f.handle);
     return f.place;
 }
