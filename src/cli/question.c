@@ -184,7 +184,10 @@ static bool answerable(question *q, err *e)
 
 static void begin(question *q, cli *c)
 {
-    *q = (question){.c = c, .o = {.by_sample = q->o.by_sample}, .keep_replaced = q->keep_replaced};
+    *q = (question){.c = c,
+                    .o = {.by_sample = q->o.by_sample},
+                    .brief = q->brief,
+                    .keep_replaced = q->keep_replaced};
     q->arena.budget = c->o.max_memory ? c->o.max_memory : DEFAULT_MAX_MEMORY;
     q->arena.seed = c->seed;
 }
@@ -212,17 +215,12 @@ bool question_open(question *q, cli *c, const char **paths, size_t n, granularit
     return ok;
 }
 
-bool question_take(question *q, cli *c, input *in, granularity by)
+bool question_lend(question *q, cli *c, input *in, granularity by)
 {
     begin(q, c);
-    q->in = calloc(1, sizeof *q->in);
-    if (!q->in) {
-        cli_fail(c, EXIT_ENVIRONMENT, "out of memory");
-        input_close(in);
-        return false;
-    }
-    q->in[0] = *in;
+    q->in = in;
     q->n_in = 1;
+    q->lent = true;
     bool ok = ask(q, by);
     if (!ok) question_close(q);
     return ok;
@@ -235,7 +233,7 @@ void question_fail(question *q, const err *e)
 
 void question_close(question *q)
 {
-    while (q->n_in--) input_close(&q->in[q->n_in]);
-    free(q->in);
+    while (!q->lent && q->n_in) input_close(&q->in[--q->n_in]);
+    if (!q->lent) free(q->in);
     arena_free(&q->arena);
 }

@@ -13,6 +13,8 @@ typedef struct question {
     arena arena; /* of the view and the answer */
     select_opts o;
     granularity by;
+    bool lent;          /* the inputs are somebody else's */
+    bool brief;         /* the head says what is shown, and not what else there is */
     bool keep_replaced; /* also cumulative profiles that a newer one holds (query/cumulative.h) */
     frame_table frames;
     view v;
@@ -21,8 +23,8 @@ typedef struct question {
 /* Opens all inputs and makes the view.  `by` is used unless an option says otherwise; `o.by_sample` and
  * `keep_replaced` in `q` are what the command itself wants.  false: reported, nothing to close. */
 bool question_open(question *q, cli *c, const char **paths, size_t n, granularity by);
-/* The same over an input that is open already; it is taken over, also on failure. */
-bool question_take(question *q, cli *c, input *in, granularity by);
+/* The same over an input that is open already and stays the caller's. */
+bool question_lend(question *q, cli *c, input *in, granularity by);
 void question_close(question *q);
 
 /* --nodecount and the like; `count` is the command's own default. */

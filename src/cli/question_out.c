@@ -103,7 +103,7 @@ void question_head(question *q, buf *b)
         buf_printf(b, "; selected: %s, %s", question_value(q, q->v.sum, sum),
                    percent_text(q->v.sum, q->v.total, n) + strspn(n, " "));
     buf_putc(b, '\n');
-    put_others(q, b);
+    if (!q->brief) put_others(q, b);
     if (q->v.saturated) buf_z(b, "sums went beyond 64 bits and stop there\n");
     buf_z(b, paint_on(color, PAINT_OFF));
 }

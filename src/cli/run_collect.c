@@ -118,6 +118,8 @@ static bool add_report(run *r, const char *path, run_process *p, err *e)
     return true;
 }
 
+static uint32_t pid_of(str name) { return (uint32_t)strtoul(name.p, NULL, 10); }
+
 static bool add_file(fold *f, str name, err *e)
 {
     run *r = f->r;
@@ -125,9 +127,35 @@ static bool add_file(fold *f, str name, err *e)
     bool report = str_ends(name, STR(".json"));
     if (!report && !str_ends(name, STR(".otlp"))) return true; /* not finished */
     snprintf(path, sizeof path, "%s/%s", r->tmp, name.p);
-    run_process *p = process_of(r, (uint32_t)strtoul(name.p, NULL, 10));
+    run_process *p = process_of(r, pid_of(name));
     if (!p) return err_set(e, ERR_LIMIT, "the memory budget is spent");
     return report ? add_report(r, path, p, e) : fold_add(f, path, e);
+}
+
+/* ---- order: what people look at first is the first profile ---- */
+
+static int rank(const model *m, const profile *p)
+{
+    static const char *const first[] = {"cpu", "wall"};
+    str type = dict_str(&m->dict, p->sample_type.type);
+    int n = (int)ARRAY_LEN(first);
+    for (int i = 0; i < n; i++)
+        if (str_eq(type, str_of(first[i]))) return i;
+    return n;
+}
+
+/* Within each process; a handful each, so by insertion. */
+static void order_profiles(model *m)
+{
+    for (size_t k = 0; k < m->scopes.n; k++) {
+        profile *v = m->profiles.v + m->scopes.v[k].first_profile;
+        for (uint32_t i = 1; i < m->scopes.v[k].n_profiles; i++) {
+            profile p = v[i];
+            uint32_t at = i;
+            for (; at && rank(m, &v[at - 1]) > rank(m, &p); at--) v[at] = v[at - 1];
+            v[at] = p;
+        }
+    }
 }
 
 /* ---- what is in it ---- */
@@ -176,6 +204,7 @@ static bool take_result(fold *f, err *e)
     if (!f->n) return true;
     if (!fold_last(f, f->n, GENERATIONS, true, e)) return false;
     r->in = f->in[--f->n];
+    order_profiles(&r->in.doc.model);
     r->n_samples = count_samples(&r->in.doc.model);
     err nameless = {0};
     if (!add_names(r, &nameless)) cli_note(r->c, "names were not found: %s", nameless.msg);
@@ -188,7 +217,11 @@ bool run_collect(run *r, err *e)
     fold *f = calloc(1, sizeof *f);
     bool ok = f ? temp_list(&r->arena, &names, e) : err_set(e, ERR_LIMIT, "out of memory");
     if (f) f->r = r;
-    for (size_t i = 0; ok && i < names.n; i++) ok = add_file(f, names.v[i], e);
+    /* The program itself first, then those that it started. */
+    for (int own = 1; own >= 0; own--)
+        for (size_t i = 0; ok && i < names.n; i++)
+            if ((pid_of(names.v[i]) == (uint32_t)r->end.pid) == own)
+                ok = add_file(f, names.v[i], e);
     ok = ok && take_result(f, e);
     while (f && f->n) input_close(&f->in[--f->n]);
     free(f);

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { LABEL = 12, WIDTH = 80, ROWS = 10, SYMBOL_LINES = 3 };
+enum { LABEL = 12, WIDTH = 80, ROWS = 10, MORE_ROWS = 5, SYMBOL_LINES = 3, FEW = 20 };
 
 static void tail(buf *b, const char *fmt, ...) PRINTF(2, 3);
 
@@ -123,54 +123,56 @@ static void put_lost(run *r, buf *t)
 static void put_cost(run *r, buf *t)
 {
     const run_report *p = &r->report;
-    char own[HUMAN_MAX], all[HUMAN_MAX], share[HUMAN_MAX], mem[HUMAN_MAX];
+    char own[HUMAN_MAX], all[HUMAN_MAX], share[HUMAN_MAX];
     if (!p->n) return;
     buf_printf(t, "%s of CPU in the agent's threads, %s of the program's %s",
                human_duration(p->own_cpu_ns, own),
                human_percent(p->own_cpu_ns, r->end.cpu_ns, share),
                human_duration(r->end.cpu_ns, all));
-    if (p->peak_kb) buf_printf(t, "; %s of memory", human_bytes(p->peak_kb * 1024, mem));
     item(r, PAINT_BOLD, "cost", t);
 }
 
-/* ---- the table ---- */
+/* ---- the tables ---- */
 
-/* The first profile that has something; its processes are added up. */
-static bool choose_type(run *r)
+static bool has_samples(const model *m, const char *type)
 {
-    const model *m = &r->in.doc.model;
     for (size_t i = 0; i < m->profiles.n; i++) {
         const profile *p = &m->profiles.v[i];
-        str type = dict_str(&m->dict, p->sample_type.type);
-        if (!p->n_samples) continue;
-        char *z = arena_zero(&r->arena, type.n + 1);
-        if (z && type.n) memcpy(z, type.p, type.n);
-        r->c->o.wanted_type = z;
-        r->c->o.all = true;
-        return z != NULL;
+        if (p->n_samples && str_eq(dict_str(&m->dict, p->sample_type.type), str_of(type)))
+            return true;
     }
     return false;
 }
 
-static void put_table(run *r)
+/* Of all processes, added up. */
+static void put_table(run *r, const char *type, size_t rows)
 {
     cli *c = r->c;
-    question q = {0};
+    question q = {.brief = true};
     flat f;
     err e = {0};
-    if (!choose_type(r)) return;
-    if (!c->o.width.given && !c->term.tty) c->o.width = (option_count){true, WIDTH};
-    flat_opts o = question_flat(c, ROWS);
-    bool ok = question_take(&q, c, &r->in, BY_FUNCTION);
-    r->in = (input){0}; /* it is the question's now */
-    if (!ok) return;
+    c->o.wanted_type = type;
+    c->o.all = true;
+    flat_opts o = question_flat(c, rows);
+    if (!question_lend(&q, c, &r->in, BY_FUNCTION)) return;
     buf_putc(&c->out, '\n');
     if (flat_of(&q.v, &o, &q.arena, &f, &e))
         top_text(&q, &f);
     else
         question_fail(&q, &e);
-    buf_putc(&c->out, '\n');
     question_close(&q);
+}
+
+/* What was asked for, as far as there is something. */
+static void put_tables(run *r)
+{
+    static const char *const types[] = {"cpu", "wall", "alloc_space", "inuse_space"};
+    cli *c = r->c;
+    size_t n = 0;
+    if (!c->o.width.given && !c->term.tty) c->o.width = (option_count){true, WIDTH};
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        if (has_samples(&r->in.doc.model, types[i])) put_table(r, types[i], n++ ? MORE_ROWS : ROWS);
+    if (n) buf_putc(&c->out, '\n');
 }
 
 /* ---- what was written, and what more there could be ---- */
@@ -225,6 +227,9 @@ static void put_names(run *r, buf *t)
         const char *advice = symbolize_advice(s);
         char n[HUMAN_MAX], all[HUMAN_MAX];
         if (!advice || s->n_found == s->n_locations) continue;
+        /* A stack that went astray has an address or two where no code is: nothing to be done. */
+        bool astray = s->state == MODULE_NO_MAP || s->state == MODULE_UNNAMED;
+        if (astray && s->n_locations * FEW < r->symbols.n_locations) continue;
         buf_printf(t, "%.*s: %s of %s addresses have names; %s", STR_ARG(s->name),
                    human_count(s->n_found, n), human_count(s->n_locations, all), advice);
         item(r, PAINT_YELLOW, told++ ? "" : "names", t);
@@ -247,7 +252,7 @@ void run_tell(run *r)
     put_sent(r, &t);
     put_lost(r, &t);
     put_cost(r, &t);
-    put_table(r);
+    put_tables(r);
     put_written(r, &t);
     put_empty(r, &t);
     put_silent(r, &t);
