@@ -178,9 +178,9 @@ struct everything {
     int route = kiln_span_key("shop.customer");
 };
 
-static void name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
+void name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
 
-static void serve(everything &all, const order &o, uint64_t n)
+void serve(everything &all, const order &o, uint64_t n)
 {
     uint8_t span_id[8];
     std::memcpy(span_id, &n, sizeof n);
@@ -191,21 +191,21 @@ static void serve(everything &all, const order &o, uint64_t n)
     all.served++;
 }
 
-static void clerk(everything &all, int number)
+void clerk(everything &all, int number)
 {
     name_thread(("clerk-" + std::to_string(number)).c_str());
     uint64_t n = uint64_t(number) << 32;
     for (order o; all.orders.take(o);) serve(all, o, ++n);
 }
 
-static void courier(const std::atomic<bool> &open)
+void courier(const std::atomic<bool> &open)
 {
     name_thread("courier");
     while (open) std::this_thread::sleep_for(20ms);
 }
 
 /* Customers come as long as the shop is open and not too many are waiting. */
-static void customers(everything &all, std::chrono::duration<double> time)
+void customers(everything &all, std::chrono::duration<double> time)
 {
     std::mt19937_64 chance(11);
     auto end = std::chrono::steady_clock::now() + time;

@@ -37,9 +37,21 @@ static bool has_number(const char *name)
     return false;
 }
 
+uint64_t files_free_number(const char *name, uint32_t pid)
+{
+    uint64_t n = 1;
+    for (bool taken = has_number(name); taken; n += taken) {
+        buf path = {0};
+        taken = files_name(name, pid, n, &path) && access(path.p, F_OK) == 0;
+        buf_free(&path);
+    }
+    return n;
+}
+
 void files_open(files *f, const char *name, uint32_t keep, uint32_t pid)
 {
-    *f = (files){.name = name, .keep = keep, .pid = pid, .n = 1, .grows = !has_number(name)};
+    *f = (files){.name = name, .keep = keep, .pid = pid, .grows = !has_number(name)};
+    f->n = files_free_number(name, pid);
 }
 
 /* app.otlp, app.2.otlp, app.3.otlp */

@@ -19,10 +19,14 @@ typedef struct files {
     uint64_t written, failed; /* counters: flushes */
 } files;
 
+/* Numbers of files that are there already are left out: an image that execs has the pid of the one before. */
 void files_open(files *f, const char *name, uint32_t keep, uint32_t pid);
 
 /* Writes the model.  ERR_SYS, ERR_LIMIT: counted, and what was there before is as it was. */
 NODISCARD bool files_put(files *f, const model *m, err *e);
+
+/* The first number whose file is not there; 1 for a name without %n. */
+uint64_t files_free_number(const char *name, uint32_t pid);
 
 /* The name of file number n; false: too long, or a % that is followed by neither p, n nor %. */
 NODISCARD bool files_name(const char *name, uint32_t pid, uint64_t n, buf *out);

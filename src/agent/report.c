@@ -86,7 +86,7 @@ void report_print(const shipper *s, const agent_report *r, buf *out)
 bool report_write(const shipper *s, const agent_report *r, err *e)
 {
     buf name = {0}, text = {0};
-    bool ok = files_name(s->c->report, s->facts.pid, 1, &name) ||
+    bool ok = files_name(s->c->report, s->facts.pid, s->report_number, &name) ||
               err_set(e, ERR_USAGE, "KILN_REPORT is no name of a file");
     report_print(s, r, &text);
     ok = ok && !text.failed && file_write(name.p, buf_view(&text), e);

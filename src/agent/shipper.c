@@ -64,6 +64,7 @@ bool shipper_open(shipper *s, const agent_config *c, const otlp_environment *env
     s->c = c;
     if (!resource_facts_read(&s->settings, &s->facts))
         return err_set(e, ERR_LIMIT, "no memory for the resource");
+    if (c->report) s->report_number = files_free_number(c->report, s->facts.pid);
     if (c->to == EXPORT_FILE)
         return files_open(&s->files, c->file, c->file_keep, s->facts.pid), true;
     if (c->to == EXPORT_SPLUNK) return read_logs(s, env, e);

@@ -39,7 +39,8 @@ typedef struct shipper {
     void *who;
 
     /* for the report */
-    otlp_counts counts; /* when the exporter is closed */
+    uint64_t report_number; /* of KILN_REPORT, where it has %n */
+    otlp_counts counts;     /* when the exporter is closed */
     uint64_t n_locations, n_found, n_flushes, n_failed;
     size_t peak;
 } shipper;

@@ -147,7 +147,7 @@ static void write_html(run *r)
 {
     buf bytes = {0};
     err e = {0};
-    html_opts o = {.title = input_title(r->html)};
+    html_opts o = {.title = input_title(r->c->args[0])};
     r->html_missing = !html_write(&r->in.doc.model, &o, &bytes, &e);
     bool ok = !r->html_missing && file_write(r->html, buf_view(&bytes), &e);
     if (!ok && (!r->html_missing || r->c->o.html)) cli_fail_err(r->c, r->html, &e);

@@ -137,10 +137,13 @@ static bool add_receiver(run *r, texts *env, err *e)
 {
     otlp_config k;
     otlp_environment from = {.get = get_variable};
-    bool told =
-        getenv("OTEL_EXPORTER_OTLP_PROTOCOL") || getenv("OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL");
+    const char *wish = r->c->o.protocol;
+    bool told = wish || getenv("OTEL_EXPORTER_OTLP_PROTOCOL") ||
+                getenv("OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL");
     if (!otlp_config_read(OTLP_PROFILES, &from, &r->arena, &k, e)) return false;
     k.set_endpoint = "--to ";
+    if (wish && !otlp_protocol_parse(str_of(wish), &k.protocol))
+        return err_set(e, ERR_USAGE, "--protocol does not know `%s`", wish);
     if (!otlp_config_address(&k, str_of(r->c->o.address), !told, &r->arena, e)) return false;
     bool path = k.protocol == OTLP_HTTP;
     return (push(r, env,
@@ -171,7 +174,7 @@ static bool add_wishes(run *r, texts *env, err *e)
         push(r, env,
              text(r, "KILN_PROFILE=cpu%s%s", r->wall_ns ? ",wall" : "", o->heap ? ",heap" : "")) &&
         push(r, env, text(r, "KILN_CPU_HZ=%u", r->hz)) &&
-        push(r, env, in_tmp(r, "KILN_REPORT", "%p.json"));
+        push(r, env, in_tmp(r, "KILN_REPORT", "%p-%n.json"));
     /* What the agents say is in their reports, and told at the end. */
     if (!getenv("KILN_QUIET")) ok = ok && push(r, env, "KILN_QUIET=1");
     if (r->wall_ns)
