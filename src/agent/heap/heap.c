@@ -191,6 +191,8 @@ static bool heap_start(uint64_t interval)
     bool ready = heap.agent && heap.agent->version == HEAP_LINK_VERSION && tables_open();
     if (ready) {
         heap.seed = new_seed();
+        seed_thread(
+            &heap_self); /* the first, whoever else comes: a run with KILN_SEED is repeatable */
         interval = interval < 1                       ? 1
                    : interval > ESTIMATE_INTERVAL_MAX ? ESTIMATE_INTERVAL_MAX
                                                       : interval;
@@ -257,7 +259,10 @@ static void heap_forked(void)
     atomic_store_explicit(&heap.stacks_lost, 0, memory_order_relaxed);
     atomic_store_explicit(&heap.live_lost, 0, memory_order_relaxed);
     heap.seed = hash_mix(new_seed(), 1); /* with KILN_SEED: not the parent's numbers again */
-    heap_self = (heap_thread){0};
+    atomic_store_explicit(&heap.threads, 0, memory_order_relaxed);
+    heap_self.interval = 0;
+    heap_self.left = 0;
+    seed_thread(&heap_self);
 }
 
 __attribute__((visibility("default"))) extern const heap_for_agent kiln_heap_for_agent;

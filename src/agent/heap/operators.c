@@ -13,28 +13,82 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-typedef void any_function(void);
+/* What is behind ours: C++'s names for them. */
+#define OPERATORS(X)                                                                               \
+    X(_Znwm)                                                                                       \
+    X(_Znam)                                                                                       \
+    X(_ZnwmRKSt9nothrow_t)                                                                         \
+    X(_ZnamRKSt9nothrow_t)                                                                         \
+    X(_ZnwmSt11align_val_t)                                                                        \
+    X(_ZnamSt11align_val_t)                                                                        \
+    X(_ZnwmSt11align_val_tRKSt9nothrow_t)                                                          \
+    X(_ZnamSt11align_val_tRKSt9nothrow_t)                                                          \
+    X(_ZdlPv)                                                                                      \
+    X(_ZdaPv)                                                                                      \
+    X(_ZdlPvm)                                                                                     \
+    X(_ZdaPvm)                                                                                     \
+    X(_ZdlPvRKSt9nothrow_t)                                                                        \
+    X(_ZdaPvRKSt9nothrow_t)                                                                        \
+    X(_ZdlPvSt11align_val_t)                                                                       \
+    X(_ZdaPvSt11align_val_t)                                                                       \
+    X(_ZdlPvmSt11align_val_t)                                                                      \
+    X(_ZdaPvmSt11align_val_t)                                                                      \
+    X(_ZdlPvSt11align_val_tRKSt9nothrow_t)                                                         \
+    X(_ZdaPvSt11align_val_tRKSt9nothrow_t)
 
-static bool runtime_at_start; /* there was one when the program started: RTLD_NEXT sees it */
+enum {
+#define X(name) OF_##name,
+    OPERATORS(X)
+#undef X
+        N_OPERATORS
+};
+static const char *const name_of[] = {
+#define X(name) #name,
+    OPERATORS(X)
+#undef X
+};
+
+typedef void any_function(void);
+static any_function *_Atomic behind[N_OPERATORS];
+
+/* All at once: later, when the program ends, the loader must not be asked (a dlopen then runs constructors
+ * again).  A runtime that lacks some of them leaves the program's dlerror as if nothing had been asked. */
+static void take_from(void *runtime)
+{
+    bool missed = false;
+    for (int i = 0; i < N_OPERATORS; i++) {
+        any_function *f;
+        *(void **)&f = dlsym(runtime, name_of[i]);
+        atomic_store_explicit(&behind[i], f, memory_order_relaxed);
+        missed |= !f;
+    }
+    if (missed) (void)dlerror();
+}
 
 __attribute__((constructor(101))) static void look_for_runtime(void)
 {
-    runtime_at_start = dlsym(RTLD_NEXT, "_Znwm");
-    if (!runtime_at_start) (void)dlerror(); /* not the program's error */
+    if (dlsym(RTLD_NEXT, name_of[0]))
+        take_from(RTLD_NEXT);
+    else
+        (void)dlerror();
 }
 
-/* Asks only where there is an answer: a failed dlsym would be the program's next dlerror. */
-static COLD any_function *find(const char *name)
+static COLD any_function *find(int which)
 {
     static const char *const late[] = {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"};
-    any_function *f = NULL;
-    if (runtime_at_start) *(void **)&f = dlsym(RTLD_NEXT, name);
-    for (size_t i = 0; !f && i < ARRAY_LEN(late); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(late); i++) {
         void *runtime = dlopen(late[i], RTLD_LAZY | RTLD_NOLOAD);
-        if (runtime)
-            *(void **)&f = dlsym(runtime, name); /* and it stays loaded: we hold its operators */
+        if (!runtime) continue;
+        take_from(runtime); /* and it stays loaded: we hold its operators */
+        break;
     }
-    return f;
+    return atomic_load_explicit(&behind[which], memory_order_relaxed);
+}
+
+ALWAYS_INLINE any_function *operator_behind(int which)
+{
+    any_function *f = atomic_load_explicit(&behind[which], memory_order_relaxed);
+    return LIKELY(f) ? f : find(which);
 }
 
 /* ---- new */
@@ -56,13 +110,8 @@ static COLD void *new_without(size_t n, size_t align)
     EXPORT void *name params;                                                                      \
     EXPORT void *name params                                                                       \
     {                                                                                              \
-        static void *(*_Atomic next_)params;                                                       \
-        void *(*f)params = atomic_load_explicit(&next_, memory_order_relaxed);                     \
-        if (UNLIKELY(!f)) {                                                                        \
-            f = (void *(*)params)find(#name);                                                      \
-            if (!f) return new_without(n, align);                                                  \
-            atomic_store_explicit(&next_, f, memory_order_relaxed);                                \
-        }                                                                                          \
+        void *(*f)params = (void *(*)params)operator_behind(OF_##name);                            \
+        if (UNLIKELY(!f)) return new_without(n, align);                                            \
         heap_place here = heap_here();                                                             \
         void *p = f args;                                                                          \
         if (UNLIKELY(heap_still(here))) count_here(p, n);                                          \
@@ -84,18 +133,12 @@ NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *t), (n,
     EXPORT void name params;                                                                       \
     EXPORT void name params                                                                        \
     {                                                                                              \
-        static void(*_Atomic next_) params;                                                        \
-        void(*f) params = atomic_load_explicit(&next_, memory_order_relaxed);                      \
+        void(*f) params = (void(*) params)operator_behind(OF_##name);                              \
         if (UNLIKELY(live_maybe(&heap_live, (uintptr_t)p))) heap_forget(p);                        \
-        if (UNLIKELY(!f)) {                                                                        \
-            f = (void(*) params)find(#name);                                                       \
-            if (!f) {                                                                              \
-                free(p);                                                                           \
-                return;                                                                            \
-            }                                                                                      \
-            atomic_store_explicit(&next_, f, memory_order_relaxed);                                \
-        }                                                                                          \
-        f args;                                                                                    \
+        if (LIKELY(f))                                                                             \
+            f args;                                                                                \
+        else                                                                                       \
+            free(p);                                                                               \
     }
 
 DELETE(_ZdlPv, (void *p), (p))
