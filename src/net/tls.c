@@ -1,6 +1,7 @@
 #include "net/tls.h"
 
 #include "base/ban.h"
+#include <dirent.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -57,12 +58,33 @@ static int choose_alpn(SSL *s, const unsigned char **out, unsigned char *n, cons
     return SSL_TLSEXT_ERR_OK;
 }
 
+/* Certificates in files named by hash: 0123abcd.0 */
+static bool has_hashes(const char *path)
+{
+    DIR *d = opendir(path);
+    bool found = false;
+    for (struct dirent *f; d && !found && (f = readdir(d));)
+        found = strspn(f->d_name, "0123456789abcdef") == 8 && !strcmp(f->d_name + 8, ".0");
+    if (d) closedir(d);
+    return found;
+}
+
+/* The machine's list of CAs.  A directory is looked into for the one that is needed; the file with all of them
+ * would be parsed whole, 3 MiB of memory in somebody else's process. */
+static void use_machines_list(SSL_CTX *s)
+{
+    bool told = secure_getenv(X509_get_default_cert_file_env()) ||
+                secure_getenv(X509_get_default_cert_dir_env());
+    if (told || !has_hashes(X509_get_default_cert_dir()) || SSL_CTX_set_default_verify_dir(s) != 1)
+        (void)SSL_CTX_set_default_verify_paths(s);
+}
+
 static bool use_files(tls_context *c, const tls_files *f, err *e)
 {
     SSL_CTX *s = c->ssl;
     if (f->ca && SSL_CTX_load_verify_locations(s, f->ca, NULL) != 1)
         return err_set(e, ERR_SYS, "cannot use the CA certificates in %s: %s", f->ca, reason());
-    if (!f->ca && !c->server) (void)SSL_CTX_set_default_verify_paths(s);
+    if (!f->ca && !c->server) use_machines_list(s);
     if (f->cert && SSL_CTX_use_certificate_chain_file(s, f->cert) != 1)
         return err_set(e, ERR_SYS, "cannot use the certificate in %s: %s", f->cert, reason());
     const char *key = f->key ? f->key : f->cert;

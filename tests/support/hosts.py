@@ -14,7 +14,7 @@ HANG = 60  # seconds: nothing here takes that long unless it hangs
 
 
 def clean_environment():
-    return {k: v for k, v in os.environ.items() if not k.startswith(('OTEL_', 'SPLUNK_', 'KILN_', 'LD_PRELOAD'))}
+    return {k: v for k, v in os.environ.items() if not k.startswith(('OTEL_', 'SPLUNK_', 'KILN_', 'LD_PRELOAD', 'SSL_CERT_'))}
 
 
 class Host:
