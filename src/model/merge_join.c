@@ -9,24 +9,24 @@ typedef struct target {
     uint32_t scope;       /* its place */
     uint32_t next_target; /* in the same scope: index + 1 */
     const profile *first;
-    remap *first_of;
+    graft *first_of;
     uint32_t next; /* chain of sources: index + 1 into sources */
     uint32_t last;
 } target;
 
 typedef struct source {
     const profile *p;
-    remap *r;
+    graft *r;
     uint32_t next;
 } source;
 
-static bool same_text(const remap *a, uint32_t i, const remap *b, uint32_t k)
+static bool same_text(const graft *a, uint32_t i, const graft *b, uint32_t k)
 {
     return str_eq(a->m->dict.strings.v[i], b->m->dict.strings.v[k]);
 }
 
 /* Every attribute of x is in y, by value. */
-static bool attrs_within(const remap *a, span x, const remap *b, span y)
+static bool attrs_within(const graft *a, span x, const graft *b, span y)
 {
     for (uint32_t i = 0; i < x.n; i++) {
         const attribute *t = &a->m->dict.attributes.v[a->m->dict.attr_refs.v[x.at + i]];
@@ -42,16 +42,16 @@ static bool attrs_within(const remap *a, span x, const remap *b, span y)
 }
 
 /* Profile attributes are a set: a repeat says nothing new. */
-static bool same_attrs(const remap *a, span x, const remap *b, span y)
+static bool same_attrs(const graft *a, span x, const graft *b, span y)
 {
     return attrs_within(a, x, b, y) && attrs_within(b, y, a, x);
 }
 
 /* Original payloads belong to one recording: such profiles stay apart. */
-static bool joins(const target *t, const profile *p, const remap *r)
+static bool joins(const target *t, const profile *p, const graft *r)
 {
     const profile *q = t->first;
-    const remap *o = t->first_of;
+    const graft *o = t->first_of;
     return !p->original_payload.n && !q->original_payload.n && p->period == q->period &&
            same_text(r, p->sample_type.type, o, q->sample_type.type) &&
            same_text(r, p->sample_type.unit, o, q->sample_type.unit) &&
@@ -68,21 +68,21 @@ typedef struct group {
 } group;
 
 typedef struct member {
-    const remap *r;
+    const graft *r;
     const profile *p;
     uint32_t sample, next;
 } member;
 
 /* The set of attributes of a sample, sorted and without repeats, in scratch. */
-static bool map_attr_set(merger *x, remap *r, const sample *s)
+static bool map_attr_set(graft *r, const sample *s)
 {
-    if (!merge_attrs(x, r, s->attrs, s->n_attrs)) return false;
-    uint32_t *v = x->scratch.v;
-    if (x->scratch.n > 1) qsort(v, x->scratch.n, sizeof *v, merge_by_number);
+    if (!graft_attrs(r, s->attrs, s->n_attrs)) return false;
+    uint32_t *v = r->scratch.v;
+    if (r->scratch.n > 1) qsort(v, r->scratch.n, sizeof *v, merge_by_number);
     size_t k = 0;
-    for (size_t i = 0; i < x->scratch.n; i++)
+    for (size_t i = 0; i < r->scratch.n; i++)
         if (v[i] && (k == 0 || v[k - 1] != v[i])) v[k++] = v[i];
-    x->scratch.n = k;
+    r->scratch.n = k;
     return true;
 }
 
@@ -93,22 +93,22 @@ typedef struct groups {
     hash_index index;
 } groups;
 
-static bool add_to_group(merger *x, groups *g, remap *r, const profile *p, size_t i)
+static bool add_to_group(merger *x, groups *g, graft *r, const profile *p, size_t i)
 {
     sample s = sample_at(r->m, p, i);
-    if (!map_attr_set(x, r, &s) || !hash_index_room(&g->index, x->a)) return false;
-    uint32_t stack = merge_stack(x, r, s.stack), link = merge_link(x, r, s.link);
-    /* merge_stack may have used scratch: the set is translated again (all cached now). */
-    if (!map_attr_set(x, r, &s)) return false;
-    size_t n = x->scratch.n;
-    uint64_t h = hash_bytes(x->scratch.v, n * sizeof(uint32_t),
+    if (!map_attr_set(r, &s) || !hash_index_room(&g->index, x->a)) return false;
+    uint32_t stack = graft_stack(r, s.stack), link = graft_link(r, s.link);
+    /* graft_stack may have used scratch: the set is translated again (all cached now). */
+    if (!map_attr_set(r, &s)) return false;
+    size_t n = r->scratch.n;
+    uint64_t h = hash_bytes(r->scratch.v, n * sizeof(uint32_t),
                             hash_mix(x->b.seed, (uint64_t)stack << 32 | link));
     uint32_t at = 0, slot = hash_first(&g->index, h);
     group *to = NULL;
     for (; hash_next(&g->index, &slot, h, &at); slot++) {
         group *c = &g->v.v[at];
         if (c->stack == stack && c->link == link && c->n_attrs == n &&
-            (n == 0 || !memcmp(g->attrs.v + c->attr_at, x->scratch.v, n * sizeof(uint32_t)))) {
+            (n == 0 || !memcmp(g->attrs.v + c->attr_at, r->scratch.v, n * sizeof(uint32_t)))) {
             to = c;
             break;
         }
@@ -121,7 +121,7 @@ static bool add_to_group(merger *x, groups *g, remap *r, const profile *p, size_
                       .n_attrs = (uint32_t)n,
                       .times_only = true,
                       .values_only = true};
-        if (n) memcpy(g->attrs.v + g->attrs.n, x->scratch.v, n * sizeof(uint32_t));
+        if (n) memcpy(g->attrs.v + g->attrs.n, r->scratch.v, n * sizeof(uint32_t));
         g->attrs.n += n;
         hash_put(&g->index, slot, h, (uint32_t)(g->v.n - 1));
     }
@@ -215,7 +215,7 @@ static bool join_profile(merger *x, const target *t, const source *sources)
     groups g = {0};
     i64s values = {0};
     u64s times = {0};
-    merge_profile_head(x, t->first_of, t->first);
+    graft_profile_head(t->first_of, t->first);
     if (x->b.failed) return false;
     profile *q = &x->b.m.profiles.v[x->b.m.profiles.n - 1];
     if (sources[t->next - 1].next) {
@@ -307,7 +307,7 @@ static uint32_t find_scope(joiner *j, uint32_t resource_i, const scope *s)
     return index;
 }
 
-static uint32_t find_target(joiner *j, uint32_t scope_i, const profile *p, remap *r)
+static uint32_t find_target(joiner *j, uint32_t scope_i, const profile *p, graft *r)
 {
     const dict *d = &r->m->dict;
     str type = d->strings.v[p->sample_type.type], unit = d->strings.v[p->sample_type.unit];
@@ -329,7 +329,7 @@ static uint32_t find_target(joiner *j, uint32_t scope_i, const profile *p, remap
     return index;
 }
 
-static bool add_source(joiner *j, const profile *p, remap *r)
+static bool add_source(joiner *j, const profile *p, graft *r)
 {
     const scope *sc = &r->m->scopes.v[p->scope];
     uint32_t resource_i = find_resource(j, &r->m->resources.v[sc->resource]);
