@@ -162,7 +162,7 @@ typedef struct store_read_opts {
     bool by_attributes; /* samples of different attributes stay apart */
 } store_read_opts;
 
-/* The selected samples, in order of arrival, timestamps cut to the range; profiles of which no sample is left are not
+/* The selected samples, those of a series in order of arrival, timestamps cut to the range; profiles of which no sample is left are not
  * there, unless they had none and their time is in the range.  `out` is checked.  `o` and `answer` may be NULL. */
 NODISCARD bool store_read(store *s, const store_selector *q, const store_read_opts *o, arena *a,
                           model *out, store_answer *answer, err *e);
@@ -192,8 +192,7 @@ NODISCARD bool store_list_series(store *s, const store_selector *q, arena *a,
                                  store_series_list *out, store_answer *answer, err *e);
 
 typedef struct store_label {
-    str text;          /* key or value */
-    uint64_t n_values; /* of a key */
+    str text; /* key or value */
     uint64_t n_series;
 } store_label;
 

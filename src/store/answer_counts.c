@@ -1,0 +1,180 @@
+#include "store/answer.h"
+
+#include "query/timeline.h"
+#include "base/ban.h"
+
+typedef struct counting {
+    look k;
+    arena *a;
+    store_buckets *out;
+    str by;
+    hash_index by_label;
+    buf scratch;
+    cutter cut;
+    arena work;
+    const model *m;   /* its dictionary is at hand */
+    uint32_t *row_of; /* by attribute of it: row + 1 of its value as label */
+} counting;
+
+static bool no_room(err *e)
+{
+    return err_set(e, ERR_LIMIT, "the answer does not fit the memory budget");
+}
+
+/* Row of a label; UINT32_MAX: no room. */
+static uint32_t row_named(counting *x, str label)
+{
+    if (!hash_index_room(&x->by_label, x->a)) return UINT32_MAX;
+    uint64_t h = hash_bytes(label.p, label.n, x->by_label.seed);
+    uint32_t i = hash_first(&x->by_label, h);
+    for (uint32_t at; hash_next(&x->by_label, &i, h, &at); i++)
+        if (str_eq(x->out->rows.v[at].label, label)) return at;
+    char *copy = arena_alloc(x->a, label.n);
+    int64_t *sum = arena_new(x->a, int64_t, x->out->n);
+    uint64_t *count = arena_new(x->a, uint64_t, x->out->n);
+    store_row *r = copy && sum && count ? vec_push(x->a, &x->out->rows) : NULL;
+    if (!r) return UINT32_MAX;
+    if (label.n) memcpy(copy, label.p, label.n);
+    *r = (store_row){.label = {copy, label.n}, .sum = sum, .count = count};
+    hash_put(&x->by_label, i, h, (uint32_t)(x->out->rows.n - 1));
+    return (uint32_t)(x->out->rows.n - 1);
+}
+
+static void add(counting *x, uint32_t row, uint64_t time, int64_t v, uint64_t n)
+{
+    size_t at = (size_t)((time - x->out->start) / x->out->step);
+    store_row *r = &x->out->rows.v[row];
+    r->sum[at] = add_saturating(r->sum[at], v, NULL);
+    r->count[at] += n;
+}
+
+static bool on_dict(void *who, const model *m, err *e)
+{
+    counting *x = who;
+    if (!m) return true;
+    arena_reset(&x->work);
+    x->cut = (cutter){.a = &x->work};
+    x->m = m;
+    x->row_of = arena_new(&x->work, uint32_t, m->dict.attributes.n);
+    return x->row_of || no_room(e);
+}
+
+/* Row + 1 by the first attribute of a list that has the key; 0: none has. */
+static uint32_t row_of_list(counting *x, const uint32_t *v, size_t n)
+{
+    const dict *d = &x->m->dict;
+    for (size_t i = 0; i < n; i++) {
+        if (x->row_of[v[i]]) return x->row_of[v[i]];
+        if (!str_eq(d->strings.v[d->attributes.v[v[i]].key], x->by)) continue;
+        return x->row_of[v[i]] =
+                   row_named(x, label_text(&d->attributes.v[v[i]].value, &x->scratch)) + 1;
+    }
+    return 0;
+}
+
+/* Row + 1 of the profile; 0: its samples have to say. */
+static uint32_t row_of_profile(counting *x, const chunk *c, const profile *p)
+{
+    if (!x->by.n) return row_named(x, (str){0}) + 1;
+    const scope *s = &c->m->scopes.v[p->scope];
+    any made;
+    const any *v = envelope_label(&c->m->resources.v[s->resource], s, x->by, &made);
+    if (v) return row_named(x, label_text(v, &x->scratch)) + 1;
+    return row_of_list(x, refs_at(&c->m->dict.attr_refs, p->attrs), p->attrs.n);
+}
+
+/* A block whose observations all fall into one bucket. */
+static bool quick(void *who, const day_block *b, const tables *t, filter_open_rules open,
+                  bool covered, bool *done, err *e)
+{
+    counting *x = who;
+    (void)t;
+    const store_selector *q = &x->k.f.q;
+    if (!covered || open || q->trace_id || q->span_id || q->profile_id) return true;
+    if ((b->first - x->out->start) / x->out->step != (b->last - x->out->start) / x->out->step)
+        return true;
+    any made;
+    const any *v =
+        x->by.n ? envelope_label(&b->series->s.resource, &b->series->s.scope, x->by, &made) : NULL;
+    if (x->by.n && !v) return true;
+    uint32_t row = row_named(x, v ? label_text(v, &x->scratch) : (str){0});
+    if (row == UINT32_MAX) return no_room(e);
+    add(x, row, b->first, b->total, b->n_observations);
+    x->k.n_found += b->n_samples;
+    x->k.answer->n_profiles += b->n_profiles;
+    *done = true;
+    return true;
+}
+
+static void add_sample(counting *x, uint32_t row, const sample *s, uint64_t moment)
+{
+    static const view_part whole = {.weight = 1};
+    bool paired = s->n_values == s->n_times;
+    if (!s->n_times)
+        add(x, row, moment, sample_total(s, NULL), s->n_values);
+    else if (!paired && s->n_values)
+        add(x, row, s->times[0], sample_total(s, NULL), s->n_values);
+    else
+        for (uint32_t i = 0; i < s->n_times; i++)
+            add(x, row, s->times[i], view_observation(&whole, s, i), 1);
+}
+
+static bool count_profile(counting *x, const chunk *c, size_t i, err *e)
+{
+    const profile *p = &c->m->profiles.v[i];
+    chosen y;
+    bool yes;
+    if (!choose_profile(&x->k, c, i, &y, &yes, e)) return false;
+    if (!yes) return true;
+    uint32_t outer = row_of_profile(x, c, p);
+    for (size_t j = 0; j < p->n_samples; j++) {
+        sample s = sample_at(c->m, p, j);
+        if (!choose_sample(&x->k, &y, &x->cut, c->m, &s, &yes, e)) return false;
+        if (!yes) continue;
+        uint32_t row = outer ? outer : row_of_list(x, s.attrs, s.n_attrs);
+        row = row ? row - 1 : row_named(x, (str){0});
+        if (row == UINT32_MAX) return no_room(e);
+        x->k.n_found++;
+        add_sample(x, row, &s, y.moment);
+    }
+    x->k.answer->n_profiles++;
+    return true;
+}
+
+static bool on_chunk(void *who, const chunk *c, err *e)
+{
+    for (size_t i = 0; i < c->m->profiles.n; i++)
+        if (!count_profile(who, c, i, e)) return false;
+    return true;
+}
+
+static int by_label(const void *a, const void *b)
+{
+    return str_cmp(((const store_row *)a)->label, ((const store_row *)b)->label);
+}
+
+bool answer_counts(reader *r, const store_selector *q, uint64_t step, str by, arena *a,
+                   store_buckets *out, store_answer *answer, err *e)
+{
+    if (!q->end || q->end <= q->start || !step)
+        return err_set(e, ERR_USAGE, "counts want a start, an end and a step");
+    uint64_t n = (q->end - q->start - 1) / step + 1;
+    if (n > STORE_MAX_BUCKETS)
+        return err_set(e, ERR_LIMIT, "the step would make more than %d buckets", STORE_MAX_BUCKETS);
+    *out = (store_buckets){.start = q->start, .step = step, .n = (size_t)n};
+    counting x = {.a = a, .out = out, .by = by};
+    if (!look_open(&x.k, q, NULL, answer, r->world, e)) return false;
+    x.k.who = &x;
+    x.k.dict = on_dict;
+    x.k.quick = quick;
+    x.k.chunk = on_chunk;
+    x.k.columns = BLOCK_VALUES | BLOCK_TIMES | (by.n ? BLOCK_ATTRS : 0);
+    bool ok = by.n || row_named(&x, (str){0}) != UINT32_MAX || no_room(e);
+    ok = ok && reader_begin(r, q->start, q->end, e) && reader_look(r, &x.k, e);
+    reader_end(r);
+    if (ok && out->rows.n) qsort(out->rows.v, out->rows.n, sizeof *out->rows.v, by_label);
+    look_close(&x.k, r->world);
+    buf_free(&x.scratch);
+    arena_free(&x.work);
+    return ok;
+}

@@ -1,0 +1,335 @@
+#include "store/answer.h"
+
+#include "base/ban.h"
+
+static bool no_room(err *e)
+{
+    return err_set(e, ERR_LIMIT, "the answer does not fit the memory budget");
+}
+
+/* ---- series, from the rows of blocks where these decide, else from their profiles ---- */
+
+typedef struct listing {
+    look k;
+    arena *a;
+    builder copy; /* of envelopes and texts */
+    store_series_list *series;
+    const day_series *last; /* met: blocks of a series come one after the other */
+    size_t last_at;
+    /* labels */
+    str key;
+    store_label_list *labels;
+    hash_index by_text;
+    VEC(uint32_t) last_series; /* by label: series + 1 that was counted last */
+    buf scratch;
+    /* profiles */
+    store_profile_list *profiles;
+    size_t max;
+} listing;
+
+static str copy_text(listing *x, str s) { return builder_copy_str(&x->copy, s); }
+
+static bool same_series(const store_series *s, const resource *r, const scope *c, const model *m,
+                        const profile *p)
+{
+    const str *text = m->dict.strings.v;
+    return s->period == p->period && str_eq(s->type, text[p->sample_type.type]) &&
+           str_eq(s->unit, text[p->sample_type.unit]) &&
+           str_eq(s->period_type, text[p->period_type.type]) &&
+           str_eq(s->period_unit, text[p->period_type.unit]) && resource_equal(s->resource, r) &&
+           scope_equal(s->scope, c);
+}
+
+/* The series of a profile in the list; UINT32_MAX: no room. */
+static uint32_t series_of(listing *x, const resource *r, const scope *c, const model *m,
+                          const profile *p)
+{
+    for (size_t i = x->series->n; i-- > 0;)
+        if (same_series(&x->series->v[i], r, c, m, p)) return (uint32_t)i;
+    const str *text = m->dict.strings.v;
+    resource *own_r = arena_new(x->a, resource, 1);
+    scope *own_c = arena_new(x->a, scope, 1);
+    store_series *s = own_r && own_c ? vec_push(x->a, x->series) : NULL;
+    if (!s) return UINT32_MAX;
+    *own_r = *builder_resource(&x->copy, r);
+    *own_c = *builder_scope(&x->copy, c);
+    *s =
+        (store_series){.resource = own_r, .scope = own_c, .period = p->period, .first = UINT64_MAX};
+    s->type = copy_text(x, text[p->sample_type.type]);
+    s->unit = copy_text(x, text[p->sample_type.unit]);
+    s->period_type = copy_text(x, text[p->period_type.type]);
+    s->period_unit = copy_text(x, text[p->period_type.unit]);
+    return x->copy.failed ? UINT32_MAX : (uint32_t)(x->series->n - 1);
+}
+
+static void widen(store_series *s, uint64_t first, uint64_t last, uint64_t n_profiles,
+                  uint64_t n_samples)
+{
+    s->first = first < s->first ? first : s->first;
+    s->last = last > s->last ? last : s->last;
+    s->n_profiles += n_profiles;
+    s->n_samples += n_samples;
+}
+
+static bool series_quick(void *who, const day_block *b, const tables *t, filter_open_rules open,
+                         bool covered, bool *done, err *e)
+{
+    listing *x = who;
+    (void)covered;
+    const store_selector *q = &x->k.f.q;
+    if (open || q->trace_id || q->span_id || q->profile_id) return true;
+    if (b->series != x->last) {
+        uint32_t i =
+            series_of(x, &b->series->s.resource, &b->series->s.scope, &t->m, &b->series->s.head);
+        if (i == UINT32_MAX) return no_room(e);
+        x->last = b->series;
+        x->last_at = i;
+    }
+    widen(&x->series->v[x->last_at], b->first, b->last, b->n_profiles, b->n_samples);
+    x->k.n_found += b->n_samples;
+    *done = true;
+    return true;
+}
+
+/* *yes: something of the profile is meant. */
+static bool has_any(listing *x, const chunk *c, size_t i, bool *yes, err *e)
+{
+    const profile *p = &c->m->profiles.v[i];
+    chosen y;
+    cutter cut = {.a = x->a};
+    if (!choose_profile(&x->k, c, i, &y, yes, e)) return false;
+    if (!*yes) return true;
+    *yes = false;
+    for (size_t j = 0; j < p->n_samples && !*yes; j++) {
+        sample s = sample_at(c->m, p, j);
+        if (!choose_sample(&x->k, &y, &cut, c->m, &s, yes, e)) return false;
+    }
+    if (!p->n_samples) *yes = !y.links && filter_has_time(&x->k.f, y.moment);
+    return true;
+}
+
+static bool series_chunk(void *who, const chunk *c, err *e)
+{
+    listing *x = who;
+    for (size_t i = 0; i < c->m->profiles.n; i++) {
+        const profile *p = &c->m->profiles.v[i];
+        const scope *s = &c->m->scopes.v[p->scope];
+        bool yes;
+        if (!has_any(x, c, i, &yes, e)) return false;
+        if (!yes) continue;
+        uint32_t at = series_of(x, &c->m->resources.v[s->resource], s, c->m, p);
+        if (at == UINT32_MAX) return no_room(e);
+        uint64_t first = UINT64_MAX, last = 0;
+        profile_times(c->m, p, c->facts[i].received, &first, &last);
+        widen(&x->series->v[at], first, last, 1, p->n_samples);
+        x->k.n_found += p->n_samples;
+    }
+    return true;
+}
+
+static bool go(reader *r, listing *x, const store_selector *q, err *e)
+{
+    x->k.who = x;
+    bool ok = reader_begin(r, q->start, q->end, e) && reader_look(r, &x->k, e);
+    reader_end(r);
+    look_close(&x->k, r->world);
+    buf_free(&x->scratch);
+    return ok;
+}
+
+bool answer_series(reader *r, const store_selector *q, arena *a, store_series_list *out,
+                   store_answer *answer, err *e)
+{
+    *out = (store_series_list){0};
+    listing x = {.a = a, .copy = {.a = a}, .series = out};
+    if (!look_open(&x.k, q, NULL, answer, r->world, e)) return false;
+    x.k.quick = series_quick;
+    x.k.chunk = series_chunk;
+    x.k.columns = BLOCK_TIMES | BLOCK_VALUES;
+    bool ok = go(r, &x, q, e);
+    x.k.answer->n_series = out->n;
+    return ok;
+}
+
+/* ---- labels ---- */
+
+/* Counts the text once for the series; false: no room. */
+static bool count_label(listing *x, str text, uint32_t series_i)
+{
+    if (!hash_index_room(&x->by_text, x->a)) return false;
+    uint64_t h = hash_bytes(text.p, text.n, x->by_text.seed);
+    uint32_t i = hash_first(&x->by_text, h), at;
+    bool known = false;
+    for (; !known && hash_next(&x->by_text, &i, h, &at); i++)
+        known = str_eq(x->labels->v[at].text, text);
+    if (!known) {
+        store_label *l = vec_push(x->a, x->labels);
+        uint32_t *last = l ? vec_push(x->a, &x->last_series) : NULL;
+        if (!last) return false;
+        l->text = copy_text(x, text);
+        at = (uint32_t)(x->labels->n - 1);
+        hash_put(&x->by_text, i, h, at);
+    }
+    if (x->last_series.v[at] == series_i + 1) return true;
+    x->last_series.v[at] = series_i + 1;
+    x->labels->v[at].n_series++;
+    return true;
+}
+
+static bool count_attrs(listing *x, const dict *d, const uint32_t *v, size_t n, uint32_t series_i)
+{
+    for (size_t i = 0; i < n; i++) {
+        const attribute *t = &d->attributes.v[v[i]];
+        str key = d->strings.v[t->key];
+        if (!x->key.n && key.n && !count_label(x, key, series_i)) return false;
+        if (x->key.n && str_eq(key, x->key) &&
+            !count_label(x, label_text(&t->value, &x->scratch), series_i))
+            return false;
+    }
+    return true;
+}
+
+static bool count_keyvalues(listing *x, const keyvalues *kv, uint32_t series_i)
+{
+    for (size_t i = 0; !x->key.n && i < kv->n; i++)
+        if (kv->v[i].key.n && !count_label(x, kv->v[i].key, series_i)) return false;
+    return true;
+}
+
+static bool count_envelope(listing *x, const resource *r, const scope *s, uint32_t series_i)
+{
+    any made;
+    const any *v = x->key.n ? envelope_label(r, s, x->key, &made) : NULL;
+    if (v) return count_label(x, label_text(v, &x->scratch), series_i);
+    if (x->key.n) return true;
+    return (!s->name.n || count_label(x, STR("otel.scope.name"), series_i)) &&
+           (!s->version.n || count_label(x, STR("otel.scope.version"), series_i)) &&
+           count_keyvalues(x, &r->attrs, series_i) && count_keyvalues(x, &s->attrs, series_i);
+}
+
+static bool labels_quick(void *who, const day_block *b, const tables *t, filter_open_rules open,
+                         bool covered, bool *done, err *e)
+{
+    listing *x = who;
+    const day_series *before = x->last;
+    if (!series_quick(who, b, t, open, covered, done, e)) return false;
+    if (!*done || b->series == before) return true;
+    const block_series *s = &b->series->s;
+    uint32_t series_i = (uint32_t)x->last_at;
+    bool ok = count_envelope(x, &s->resource, &s->scope, series_i);
+    for (size_t i = 0; ok && i < s->lists.n; i++) {
+        span l = t->lists.v[s->lists.v[i]];
+        ok = count_attrs(x, &t->m.dict, refs_at(&t->m.dict.attr_refs, l), l.n, series_i);
+    }
+    for (size_t i = 0; ok && i < s->profile_lists.n; i++) {
+        span l = t->lists.v[s->profile_lists.v[i]];
+        ok = count_attrs(x, &t->m.dict, refs_at(&t->m.dict.attr_refs, l), l.n, series_i);
+    }
+    return ok || no_room(e);
+}
+
+static bool labels_chunk(void *who, const chunk *c, err *e)
+{
+    listing *x = who;
+    for (size_t i = 0; i < c->m->profiles.n; i++) {
+        const profile *p = &c->m->profiles.v[i];
+        const scope *s = &c->m->scopes.v[p->scope];
+        const resource *r = &c->m->resources.v[s->resource];
+        bool yes;
+        if (!has_any(x, c, i, &yes, e)) return false;
+        if (!yes) continue;
+        uint32_t at = series_of(x, r, s, c->m, p);
+        bool ok =
+            at != UINT32_MAX && count_envelope(x, r, s, at) &&
+            count_attrs(x, &c->m->dict, refs_at(&c->m->dict.attr_refs, p->attrs), p->attrs.n, at);
+        for (size_t j = 0; ok && j < p->n_samples; j++) {
+            sample t = sample_at(c->m, p, j);
+            ok = count_attrs(x, &c->m->dict, t.attrs, t.n_attrs, at);
+        }
+        if (!ok) return no_room(e);
+    }
+    return true;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return str_cmp(((const store_label *)a)->text, ((const store_label *)b)->text);
+}
+
+bool answer_labels(reader *r, const store_selector *q, str key, arena *a, store_label_list *out,
+                   store_answer *answer, err *e)
+{
+    *out = (store_label_list){0};
+    store_series_list series = {0};
+    listing x = {.a = a, .copy = {.a = a}, .series = &series, .key = key, .labels = out};
+    if (!look_open(&x.k, q, NULL, answer, r->world, e)) return false;
+    x.k.quick = labels_quick;
+    x.k.chunk = labels_chunk;
+    x.k.columns = BLOCK_TIMES | BLOCK_VALUES | BLOCK_ATTRS;
+    bool ok = go(r, &x, q, e);
+    if (ok && out->n) qsort(out->v, out->n, sizeof *out->v, by_text);
+    x.k.answer->n_series = series.n;
+    return ok;
+}
+
+/* ---- profiles ---- */
+
+static int newest_first(const void *a, const void *b)
+{
+    const store_profile *x = a, *y = b;
+    return x->received != y->received ? (x->received < y->received) - (x->received > y->received)
+                                      : (x->time < y->time) - (x->time > y->time);
+}
+
+/* Keeps the newest: sorted and cut when there are twice as many as wanted. */
+static void cut_profiles(listing *x)
+{
+    if (x->profiles->n) qsort(x->profiles->v, x->profiles->n, sizeof *x->profiles->v, newest_first);
+    if (x->profiles->n > x->max) x->profiles->n = x->max;
+}
+
+static bool profiles_chunk(void *who, const chunk *c, err *e)
+{
+    listing *x = who;
+    for (size_t i = 0; i < c->m->profiles.n; i++) {
+        const profile *p = &c->m->profiles.v[i];
+        const profile_facts *f = &c->facts[i];
+        const scope *s = &c->m->scopes.v[p->scope];
+        bool yes;
+        if (!has_any(x, c, i, &yes, e)) return false;
+        if (!yes) continue;
+        if (x->profiles->n >= 2 * x->max) cut_profiles(x);
+        uint32_t at = series_of(x, &c->m->resources.v[s->resource], s, c->m, p);
+        store_profile *to = at == UINT32_MAX ? NULL : vec_push(x->a, x->profiles);
+        if (!to) return no_room(e);
+        *to = (store_profile){.time = p->time_unix_nano,
+                              .duration = p->duration_nano,
+                              .received = f->received,
+                              .n_samples = p->n_samples,
+                              .series = at};
+        profile_identity(p, f, to->id);
+        to->sender = copy_text(x, f->sender);
+        to->recognised = copy_text(x, f->recognised);
+        to->ledger = take_ledger(f->ledger, x->a);
+        if (x->copy.failed) return no_room(e);
+        x->k.n_found += p->n_samples;
+        x->k.answer->n_profiles++;
+    }
+    return true;
+}
+
+bool answer_profiles(reader *r, const store_selector *q, size_t max, arena *a,
+                     store_profile_list *out, store_series_list *series, store_answer *answer,
+                     err *e)
+{
+    *out = (store_profile_list){0};
+    *series = (store_series_list){0};
+    listing x = {
+        .a = a, .copy = {.a = a}, .series = series, .profiles = out, .max = max ? max : 1000};
+    if (!look_open(&x.k, q, NULL, answer, r->world, e)) return false;
+    x.k.chunk = profiles_chunk;
+    x.k.columns = BLOCK_FACTS | BLOCK_TIMES | BLOCK_VALUES;
+    bool ok = go(r, &x, q, e);
+    cut_profiles(&x);
+    return ok;
+}

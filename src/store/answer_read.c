@@ -1,0 +1,195 @@
+#include "store/answer.h"
+
+#include "model/graft.h"
+#include "base/ban.h"
+
+/* ---- what is meant ---- */
+
+bool choose_profile(look *k, const chunk *c, size_t i, chosen *out, bool *yes, err *e)
+{
+    const profile *p = &c->m->profiles.v[i];
+    const profile_facts *f = &c->facts[i];
+    const scope *s = &c->m->scopes.v[p->scope];
+    uint8_t id[16];
+    *yes = false;
+    if (f->skip) return true;
+    profile_identity(p, f, id);
+    if (k->f.q.profile_id && memcmp(k->f.q.profile_id, id, 16) != 0) return true;
+    if (!filter_envelope(&k->f, &c->m->resources.v[s->resource], s, &out->open, e)) return false;
+    if (out->open == FILTER_NO) return true;
+    if (!filter_profile(&k->f, p, &out->open, e)) return false;
+    if (out->open == FILTER_NO) return true;
+    out->moment = profile_moment(p, f->received);
+    out->covered = filter_covers(&k->f, c->first, c->last);
+    out->links = k->f.q.trace_id || k->f.q.span_id;
+    *yes = true;
+    return true;
+}
+
+bool choose_sample(look *k, const chosen *x, cutter *cut, const model *m, sample *s, bool *yes,
+                   err *e)
+{
+    *yes = true;
+    if (x->links) *yes = filter_link(&k->f, &m->dict.links.v[s->link]);
+    if (*yes && x->open && !filter_attrs(&k->f, s->attrs, s->n_attrs, x->open, yes, e))
+        return false;
+    bool failed = false;
+    if (*yes && !x->covered) *yes = filter_cut(&k->f, cut, x->moment, s, &failed);
+    return !failed || err_set(e, ERR_LIMIT, "the answer does not fit the memory budget");
+}
+
+/* A profile without samples, against what samples would have to settle. */
+static bool choose_empty(look *k, const chosen *x, bool *yes, err *e)
+{
+    *yes = !x->links && filter_has_time(&k->f, x->moment);
+    return !*yes || !x->open || filter_attrs(&k->f, NULL, 0, x->open, yes, e);
+}
+
+/* ---- models ---- */
+
+typedef struct reading {
+    look k;
+    reader *r;
+    builder b;
+    arena work; /* maps of the dictionary at hand */
+    graft g;
+    cutter cut;
+    u32s attrs;
+    /* answer_each */
+    arena *a;
+    store_each *each;
+    void *who;
+} reading;
+
+static bool no_room(err *e)
+{
+    return err_set(e, ERR_LIMIT, "the answer does not fit the memory budget");
+}
+
+static bool on_dict(void *who, const model *m, err *e)
+{
+    reading *x = who;
+    if (!m) return true;
+    arena_reset(&x->work);
+    x->attrs = (u32s){0};
+    x->cut = (cutter){.a = &x->work};
+    return graft_init(&x->g, &x->b, m, &x->work) || no_room(e);
+}
+
+/* The envelope of the profile is the newest of the result. */
+static void open_envelope(reading *x, const resource *r, const scope *s)
+{
+    model *m = &x->b.m;
+    const resource *last = m->resources.n ? &m->resources.v[m->resources.n - 1] : NULL;
+    const scope *last_scope = m->scopes.n ? &m->scopes.v[m->scopes.n - 1] : NULL;
+    bool same = last && resource_equal(last, r);
+    if (!same) builder_resource(&x->b, r);
+    if (!same || !last_scope || !scope_equal(last_scope, s)) builder_scope(&x->b, s);
+}
+
+/* Links are a block's own, so they are no part of what was grafted of the dictionary. */
+static bool put_sample(reading *x, const link_ids *l, sample s)
+{
+    s.stack = graft_stack(&x->g, s.stack);
+    s.link = builder_link(&x->b, l->trace_id, l->span_id);
+    x->attrs.n = 0;
+    if (!vec_reserve(&x->work, &x->attrs, s.n_attrs)) return false;
+    for (uint32_t i = 0; i < s.n_attrs; i++) x->attrs.v[i] = graft_attribute(&x->g, s.attrs[i]);
+    s.attrs = x->attrs.v;
+    builder_sample(&x->b, &s);
+    return !x->b.failed;
+}
+
+static bool read_profile(reading *x, const chunk *c, size_t i, err *e)
+{
+    const model *m = c->m;
+    const profile *p = &m->profiles.v[i];
+    const scope *s = &m->scopes.v[p->scope];
+    chosen y;
+    bool yes, begun = false;
+    if (!choose_profile(&x->k, c, i, &y, &yes, e)) return false;
+    if (!yes) return true;
+    if (!p->n_samples) {
+        if (!choose_empty(&x->k, &y, &begun, e)) return false;
+        if (!begun) return true;
+        open_envelope(x, &m->resources.v[s->resource], s);
+        graft_profile_head(&x->g, p);
+    }
+    for (size_t j = 0; j < p->n_samples; j++) {
+        sample t = sample_at(m, p, j);
+        if (!choose_sample(&x->k, &y, &x->cut, m, &t, &yes, e)) return false;
+        if (!yes) continue;
+        if (!begun) {
+            open_envelope(x, &m->resources.v[s->resource], s);
+            graft_profile_head(&x->g, p);
+            begun = true;
+        }
+        if (!put_sample(x, &m->dict.links.v[t.link], t)) return no_room(e);
+        x->k.n_found++;
+    }
+    x->k.answer->n_profiles += begun;
+    return !x->b.failed || no_room(e);
+}
+
+static bool on_chunk(void *who, const chunk *c, err *e)
+{
+    reading *x = who;
+    for (size_t i = 0; i < c->m->profiles.n; i++)
+        if (!read_profile(x, c, i, e)) return false;
+    return true;
+}
+
+static bool run(reading *x, const store_selector *q, err *e)
+{
+    x->k.who = x;
+    x->k.dict = on_dict;
+    x->k.columns = BLOCK_ALL;
+    x->k.payloads = true;
+    bool ok = reader_begin(x->r, q->start, q->end, e) && reader_look(x->r, &x->k, e);
+    reader_end(x->r);
+    return ok;
+}
+
+bool answer_read(reader *r, const store_selector *q, const store_read_opts *o, arena *a, model *out,
+                 store_answer *answer, err *e)
+{
+    reading x = {.r = r};
+    x.work.seed = a->seed;
+    if (!look_open(&x.k, q, o ? &o->budget : NULL, answer, r->world, e)) return false;
+    x.k.a = a;
+    x.k.chunk = on_chunk;
+    bool ok = builder_init(&x.b, a) || no_room(e);
+    ok = ok && run(&x, q, e);
+    ok = ok && builder_finish(&x.b, out, e);
+    look_close(&x.k, r->world);
+    arena_free(&x.work);
+    return ok;
+}
+
+/* ---- one model for each chunk ---- */
+
+/* The dictionary of the chunk's model begins anew with every model that is handed out. */
+static bool each_chunk(void *who, const chunk *c, err *e)
+{
+    reading *x = who;
+    model m;
+    arena_reset(x->a);
+    if (!builder_init(&x->b, x->a) || !on_dict(x, c->m, e)) return no_room(e);
+    if (!on_chunk(x, c, e)) return false;
+    if (!x->b.m.profiles.n) return true;
+    return builder_finish(&x->b, &m, e) && x->each(x->who, &m, e);
+}
+
+bool answer_each(reader *r, const store_selector *q, store_each *each, void *who,
+                 store_answer *answer, err *e)
+{
+    arena a = {0};
+    reading x = {.r = r, .a = &a, .each = each, .who = who};
+    if (!look_open(&x.k, q, NULL, answer, r->world, e)) return false;
+    x.k.chunk = each_chunk;
+    bool ok = (builder_init(&x.b, &a) || no_room(e)) && run(&x, q, e);
+    look_close(&x.k, r->world);
+    arena_free(&x.work);
+    arena_free(&a);
+    return ok;
+}

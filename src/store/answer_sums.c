@@ -1,0 +1,271 @@
+#include "store/answer.h"
+
+#include "model/graft.h"
+#include "base/ban.h"
+
+/* What is added up apart: a type, or with by_series a resource and a scope besides. */
+typedef struct sum_class {
+    profile head; /* strings of the result */
+    resource resource;
+    scope scope;
+} sum_class;
+
+/* A sample of the result. */
+typedef struct sum_row {
+    uint32_t class, stack, list_at, n_list;
+    int64_t sum;
+    uint32_t next; /* of the class: index + 1 */
+} sum_row;
+
+typedef struct summing {
+    look k;
+    reader *r;
+    bool by_series, by_attributes;
+    arena *a;
+    builder b;
+    arena work; /* of the dictionary at hand */
+    arena keep; /* classes and rows */
+    graft g;
+    cutter cut;
+    VEC(sum_class) classes;
+    VEC(sum_row) rows;
+    u32s lists; /* attributes of rows */
+    hash_index by_row;
+
+    /* Sums by stack of the dictionary at hand, of one class. */
+    int64_t *dense;
+    size_t n_dense;
+    uint32_t class; /* UINT32_MAX: nothing in it */
+    uint64_t first, last;
+} summing;
+
+static bool no_room(err *e)
+{
+    return err_set(e, ERR_LIMIT, "the answer does not fit the memory budget");
+}
+
+static bool add_row(summing *x, uint32_t class, uint32_t stack, const uint32_t *list, size_t n,
+                    int64_t v)
+{
+    if (!hash_index_room(&x->by_row, &x->keep)) return false;
+    uint64_t h = hash_mix(hash_mix(x->by_row.seed, (uint64_t) class << 32 | stack), n);
+    if (n) h = hash_bytes(list, n * sizeof *list, h);
+    uint32_t i = hash_first(&x->by_row, h);
+    for (uint32_t at; hash_next(&x->by_row, &i, h, &at); i++) {
+        sum_row *r = &x->rows.v[at];
+        if (r->class == class && r->stack == stack && r->n_list == n &&
+            (!n || memcmp(x->lists.v + r->list_at, list, n * sizeof *list) == 0)) {
+            r->sum = add_saturating(r->sum, v, NULL);
+            return true;
+        }
+    }
+    if (!vec_reserve(&x->keep, &x->lists, n)) return false;
+    sum_row *r = vec_push(&x->keep, &x->rows);
+    if (!r) return false;
+    *r = (sum_row){.class = class,
+                   .stack = stack,
+                   .list_at = (uint32_t)x->lists.n,
+                   .n_list = (uint32_t)n,
+                   .sum = v};
+    if (n) memcpy(x->lists.v + x->lists.n, list, n * sizeof *list);
+    x->lists.n += n;
+    hash_put(&x->by_row, i, h, (uint32_t)(x->rows.n - 1));
+    return true;
+}
+
+/* Moves what was added up by stack into rows. */
+static bool settle(summing *x, err *e)
+{
+    if (x->class == UINT32_MAX) return true;
+    for (size_t i = 0; i < x->n_dense; i++) {
+        if (!x->dense[i]) continue;
+        if (!add_row(x, x->class, graft_stack(&x->g, (uint32_t)i), NULL, 0, x->dense[i]) ||
+            x->b.failed)
+            return no_room(e);
+        x->dense[i] = 0;
+    }
+    x->class = UINT32_MAX;
+    return true;
+}
+
+static bool on_dict(void *who, const model *m, err *e)
+{
+    summing *x = who;
+    if (!m) return settle(x, e);
+    arena_reset(&x->work);
+    x->cut = (cutter){.a = &x->work};
+    x->class = UINT32_MAX;
+    x->n_dense = dict_n_stacks(&m->dict);
+    x->dense = arena_new(&x->work, int64_t, x->n_dense);
+    return (x->dense && graft_init(&x->g, &x->b, m, &x->work)) || no_room(e);
+}
+
+/* ---- classes ---- */
+
+static bool same_class(const summing *x, const sum_class *c, const profile *head, const resource *r,
+                       const scope *s)
+{
+    const profile *h = &c->head;
+    if (h->sample_type.type != head->sample_type.type ||
+        h->sample_type.unit != head->sample_type.unit)
+        return false;
+    return !x->by_series ||
+           (h->period_type.type == head->period_type.type &&
+            h->period_type.unit == head->period_type.unit && h->period == head->period &&
+            resource_equal(&c->resource, r) && scope_equal(&c->scope, s));
+}
+
+static uint32_t class_of(summing *x, const model *m, const profile *p)
+{
+    const scope *s = &m->scopes.v[p->scope];
+    const resource *r = &m->resources.v[s->resource];
+    profile head = {.period = p->period, .has_sample_type = p->has_sample_type};
+    head.sample_type = (value_type){graft_string(&x->g, p->sample_type.type),
+                                    graft_string(&x->g, p->sample_type.unit)};
+    head.period_type = (value_type){graft_string(&x->g, p->period_type.type),
+                                    graft_string(&x->g, p->period_type.unit)};
+    for (size_t i = x->classes.n; i-- > 0;) /* the last one met is the likeliest */
+        if (same_class(x, &x->classes.v[i], &head, r, s)) return (uint32_t)i;
+    builder copy = {.a = &x->keep};
+    sum_class *c = vec_push(&x->keep, &x->classes);
+    if (!c) return UINT32_MAX;
+    c->head = head;
+    if (x->by_series) {
+        c->resource = *builder_resource(&copy, r);
+        c->scope = *builder_scope(&copy, s);
+    }
+    x->k.answer->n_series = x->classes.n;
+    return copy.failed ? UINT32_MAX : (uint32_t)(x->classes.n - 1);
+}
+
+/* ---- samples ---- */
+
+static void add_dense(summing *x, uint32_t stack, int64_t v)
+{
+    x->dense[stack] = add_saturating(x->dense[stack], v, NULL);
+}
+
+/* All samples, whole: the columns of stacks and values are all it takes. */
+static void add_all(summing *x, const model *m, const profile *p)
+{
+    bool one = !p->value_span.off && p->value_span.stride == 1;
+    const int64_t *v = m->values.v;
+    for (size_t i = 0; one && i < p->n_samples; i++)
+        if (UNLIKELY(
+                ckd_add(&x->dense[p->stack[i]], x->dense[p->stack[i]], v[p->value_span.base + i])))
+            x->dense[p->stack[i]] = v[p->value_span.base + i] < 0 ? INT64_MIN : INT64_MAX;
+    for (size_t i = 0; !one && i < p->n_samples; i++) {
+        span values = spans_at(&p->value_span, i), times = spans_at(&p->time_span, i);
+        for (uint32_t k = 0; k < values.n; k++) add_dense(x, p->stack[i], v[values.at + k]);
+        if (!values.n) add_dense(x, p->stack[i], times.n);
+    }
+    x->k.n_found += p->n_samples;
+}
+
+static bool add_attributed(summing *x, uint32_t class, const sample *s)
+{
+    uint32_t stack = graft_stack(&x->g, s->stack);
+    return graft_attrs(&x->g, s->attrs, s->n_attrs) &&
+           add_row(x, class, stack, x->g.scratch.v, s->n_attrs, sample_total(s, NULL));
+}
+
+static bool sum_profile(summing *x, const chunk *c, size_t i, err *e)
+{
+    const model *m = c->m;
+    const profile *p = &m->profiles.v[i];
+    chosen y;
+    bool yes;
+    if (!choose_profile(&x->k, c, i, &y, &yes, e)) return false;
+    if (!yes || !p->n_samples) return true;
+    uint32_t class = class_of(x, m, p);
+    if (class == UINT32_MAX) return no_room(e);
+    if (class != x->class && !settle(x, e)) return false;
+    x->class = class;
+    x->k.answer->n_profiles++;
+    if (y.covered && !y.open && !y.links && !x->by_attributes) return add_all(x, m, p), true;
+    for (size_t j = 0; j < p->n_samples; j++) {
+        sample s = sample_at(m, p, j);
+        if (!choose_sample(&x->k, &y, &x->cut, m, &s, &yes, e)) return false;
+        if (!yes) continue;
+        x->k.n_found++;
+        if (!x->by_attributes)
+            add_dense(x, s.stack, sample_total(&s, NULL));
+        else if (!add_attributed(x, class, &s))
+            return no_room(e);
+    }
+    return true;
+}
+
+static bool on_chunk(void *who, const chunk *c, err *e)
+{
+    summing *x = who;
+    x->first = c->first < x->first ? c->first : x->first;
+    x->last = c->last > x->last ? c->last : x->last;
+    for (size_t i = 0; i < c->m->profiles.n; i++)
+        if (!sum_profile(x, c, i, e)) return false;
+    return true;
+}
+
+/* ---- the result ---- */
+
+static void put_class(summing *x, const sum_class *c, uint32_t first_row)
+{
+    uint64_t start = x->k.f.q.start > x->first ? x->k.f.q.start : x->first;
+    uint64_t end = x->k.f.q.end && x->k.f.q.end - 1 < x->last ? x->k.f.q.end - 1 : x->last;
+    builder_resource(&x->b, x->by_series ? &c->resource : NULL);
+    builder_scope(&x->b, x->by_series ? &c->scope : NULL);
+    profile *p = builder_profile(&x->b);
+    p->sample_type = c->head.sample_type;
+    p->has_sample_type = c->head.has_sample_type;
+    p->period_type = c->head.period_type;
+    p->period = c->head.period;
+    p->time_unix_nano = start;
+    p->duration_nano = end > start ? end - start : 0;
+    for (uint32_t i = first_row; i; i = x->rows.v[i - 1].next) {
+        const sum_row *r = &x->rows.v[i - 1];
+        builder_sample(&x->b, &(sample){.stack = r->stack,
+                                        .attrs = r->n_list ? x->lists.v + r->list_at : NULL,
+                                        .n_attrs = r->n_list,
+                                        .values = &r->sum,
+                                        .n_values = 1});
+    }
+}
+
+static bool put_classes(summing *x, err *e)
+{
+    uint32_t *first = arena_new(&x->keep, uint32_t, x->classes.n);
+    if (!first) return no_room(e);
+    for (size_t i = x->rows.n; i-- > 0;) {
+        sum_row *r = &x->rows.v[i];
+        r->next = first[r->class];
+        first[r->class] = (uint32_t)i + 1;
+    }
+    for (size_t i = 0; i < x->classes.n; i++) put_class(x, &x->classes.v[i], first[i]);
+    return true;
+}
+
+bool answer_sums(reader *r, const store_selector *q, const store_read_opts *o, arena *a, model *out,
+                 store_answer *answer, err *e)
+{
+    summing x = {.r = r,
+                 .a = a,
+                 .class = UINT32_MAX,
+                 .first = UINT64_MAX,
+                 .by_series = o && o->by_series,
+                 .by_attributes = o && o->by_attributes};
+    x.work.seed = x.keep.seed = a->seed;
+    if (!look_open(&x.k, q, o ? &o->budget : NULL, answer, r->world, e)) return false;
+    x.k.a = a;
+    x.k.who = &x;
+    x.k.dict = on_dict;
+    x.k.chunk = on_chunk;
+    x.k.columns = BLOCK_STACKS | BLOCK_VALUES | (x.by_attributes ? BLOCK_ATTRS | BLOCK_TIMES : 0);
+    bool ok = builder_init(&x.b, a) || no_room(e);
+    ok = ok && reader_begin(r, q->start, q->end, e) && reader_look(r, &x.k, e);
+    reader_end(r);
+    ok = ok && put_classes(&x, e) && builder_finish(&x.b, out, e);
+    look_close(&x.k, r->world);
+    arena_free(&x.work);
+    arena_free(&x.keep);
+    return ok;
+}

@@ -1,0 +1,82 @@
+/* store/block.h - profiles of one series as columns.  Pure.  docs/store.md has the layout.
+ *
+ * Samples stay in the order in which they came, so nothing has to be kept about order; senders sort by time or by stack, and
+ * either is cheap.  Stacks and attribute lists are numbers of the series, given in order of first use: what is frequent came
+ * early and is a small number. */
+#pragma once
+#include "store/chunk.h"
+#include "store/column.h"
+#include "store/tables.h"
+
+/* ---- writing ---- */
+
+typedef struct block_builder {
+    /* by profile */
+    i64s samples, seq, received, time, duration, identity, dropped, attrs, format, payload, sender,
+        recognised, ledger, n_bytes;
+    VEC(content_key) ids; /* profile ids, or keys where there is none */
+    /* by sample */
+    i64s stack, list, link, n_values, n_times;
+    /* pools */
+    i64s values, times;
+    VEC(link_ids) links;
+    hash_index link_index;
+
+    uint64_t first, last, n_observations;
+    int64_t total; /* wraps */
+} block_builder;
+
+/* What is known of a profile beyond the model, as numbers of the file's tables. */
+typedef struct block_profile {
+    uint64_t seq, received, n_bytes;
+    uint32_t attrs, format, sender, recognised, ledger;
+    uint64_t payload; /* 0: none */
+    content_key key;
+} block_profile;
+
+NODISCARD bool block_add_profile(block_builder *b, arena *a, const profile *p,
+                                 const block_profile *f);
+/* Of the newest profile; stack and list are numbers of the series. */
+NODISCARD bool block_add_sample(block_builder *b, arena *a, const sample *s, const link_ids *l,
+                                uint32_t stack, uint32_t list, uint64_t moment);
+
+void block_put(const block_builder *b, buf *out, zipper *z);
+
+/* Marks say which profile, trace and span ids a block may hold: sorted 32-bit hashes. */
+typedef enum mark_kind { MARK_PROFILE = 1, MARK_TRACE, MARK_SPAN } mark_kind;
+uint32_t mark_of(mark_kind kind, const uint8_t *id, size_t n);
+NODISCARD bool block_put_marks(const block_builder *b, arena *a, buf *out);
+bool marks_have(str marks, uint32_t mark);
+
+/* ---- reading ---- */
+
+/* The series that a block belongs to. */
+typedef struct block_series {
+    resource resource;
+    scope scope;
+    profile head;       /* types and period; strings of the file's tables */
+    u32s stacks, lists; /* of the file, by number of the series */
+    u32s profile_lists; /* that its profiles have */
+} block_series;
+
+enum {
+    BLOCK_STACKS = 1,
+    BLOCK_ATTRS = 2,
+    BLOCK_LINKS = 4,
+    BLOCK_VALUES = 8,
+    BLOCK_TIMES = 16,
+    BLOCK_FACTS = 32, /* sender, ledger and the like */
+    BLOCK_ALL = 63,
+};
+
+typedef struct block {
+    chunk c;
+    model m;
+    profile_facts *facts;
+    uint64_t *payload; /* by profile: row of its original payload; 0: none */
+} block;
+
+/* The chosen columns; others are as if samples had none (stack 0, no attributes ...).  Numbers are checked.  false: damaged, or the
+ * arena's budget. */
+NODISCARD bool block_take(str data, const tables *t, const block_series *s, unsigned columns,
+                          zipper *z, arena *a, block *out);

@@ -1,0 +1,60 @@
+#include "store/catalog.h"
+
+#include <sqlite3.h>
+#include <unistd.h>
+#include "base/ban.h"
+
+bool catalog_open(catalog *c, const day_opts *o, err *e)
+{
+    *c = (catalog){.write = o->write};
+    snprintf(c->db.path, sizeof c->db.path, "%s/catalog.db", o->dir);
+    if (!o->write && access(c->db.path, R_OK) != 0) return true;
+    int flags = o->write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;
+    int rc = sqlite3_open_v2(c->db.path, &c->db.db,
+                             flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, o->vfs->zName);
+    bool ok = rc == SQLITE_OK || database_failed(&c->db, rc, e);
+    if (ok) {
+        sqlite3_extended_result_codes(c->db.db, 1);
+        sqlite3_busy_timeout(c->db.db, 10000);
+    }
+    if (ok && o->write)
+        ok = database_run(&c->db, "PRAGMA journal_mode = WAL;", e) &&
+             database_run(&c->db,
+                          o->no_sync ? "PRAGMA synchronous = OFF;" : "PRAGMA synchronous = FULL;",
+                          e) &&
+             database_run(&c->db,
+                          "CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value INTEGER) "
+                          "WITHOUT ROWID;"
+                          "INSERT OR IGNORE INTO meta VALUES('format', 1);",
+                          e);
+    if (!ok) catalog_close(c);
+    return ok;
+}
+
+void catalog_close(catalog *c) { database_close(&c->db); }
+
+bool catalog_get(catalog *c, const char *name, uint64_t *out, err *e)
+{
+    *out = 0;
+    if (!c->db.db) return true;
+    sqlite3_stmt *s = database_prepare(&c->db, "SELECT value FROM meta WHERE key = ?", e);
+    bool row = false;
+    if (s) sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+    bool ok = s && database_step(&c->db, s, &row, e);
+    if (ok && row) *out = (uint64_t)sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return ok;
+}
+
+bool catalog_set(catalog *c, const char *name, uint64_t v, err *e)
+{
+    sqlite3_stmt *s = database_prepare(&c->db, "INSERT OR REPLACE INTO meta VALUES(?, ?)", e);
+    bool row = false;
+    if (s) {
+        sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+        sqlite3_bind_int64(s, 2, (sqlite3_int64)v);
+    }
+    bool ok = s && database_step(&c->db, s, &row, e);
+    sqlite3_finalize(s);
+    return ok;
+}

@@ -1,0 +1,27 @@
+/* store/chunk.h - what answers are made from: some profiles of one dictionary, from a block or from an item of the journal. */
+#pragma once
+#include "store/content.h"
+
+typedef struct profile_facts {
+    uint64_t seq;      /* of the item it came with */
+    uint64_t received; /* Unix ns */
+    uint64_t n_bytes;  /* of the item */
+    str sender, recognised, ledger;
+    content_key key;
+    bool skip; /* was there already: no part of any answer */
+} profile_facts;
+
+typedef struct chunk {
+    const model *m;             /* checked */
+    const profile_facts *facts; /* by profile */
+    uint64_t first, last;       /* times of its observations */
+} chunk;
+
+/* The id of a profile, or the one made from its content. */
+static inline void profile_identity(const profile *p, const profile_facts *f, uint8_t out[16])
+{
+    if (id_is_zero(p->profile_id, 16))
+        memcpy(out, &f->key, 16);
+    else
+        memcpy(out, p->profile_id, 16);
+}

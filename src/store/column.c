@@ -1,0 +1,287 @@
+#include "store/column.h"
+
+#include <zstd.h>
+#include "base/ban.h"
+
+enum { CONSTANT = 0, CLASSES = 1, WORDS = 2, LEVEL = 3, NEGATIVE = 0x80 };
+
+void zipper_free(zipper *z)
+{
+    ZSTD_freeCCtx(z->compress);
+    ZSTD_freeDCtx(z->decompress);
+    buf_free(&z->bytes);
+    buf_free(&z->bits);
+    buf_free(&z->words);
+    *z = (zipper){0};
+}
+
+/* ---- bytes ---- */
+
+void put_zipped(buf *out, str in, zipper *z)
+{
+    put_varint(out, in.n);
+    size_t bound = ZSTD_compressBound(in.n), n = in.n;
+    if (!z->compress) z->compress = ZSTD_createCCtx();
+    z->bytes.n = 0;
+    if (in.n > 16 && z->compress && buf_reserve(&z->bytes, bound)) {
+        n = ZSTD_compressCCtx(z->compress, z->bytes.p, bound, in.p, in.n, LEVEL);
+        if (ZSTD_isError(n)) n = in.n;
+    }
+    put_varint(out, n < in.n ? n : in.n);
+    buf_put(out, n < in.n ? z->bytes.p : in.p, n < in.n ? n : in.n);
+}
+
+static bool unzip(str in, void *to, size_t n, zipper *z)
+{
+    if (!z->decompress) z->decompress = ZSTD_createDCtx();
+    return z->decompress && ZSTD_decompressDCtx(z->decompress, to, n, in.p, in.n) == n;
+}
+
+bool take_zipped(taker *t, size_t max, zipper *z, arena *a, str *out)
+{
+    uint64_t n = take_varint(t);
+    str in = take_str(t);
+    if (t->bad || n > max || in.n > n) return false;
+    *out = in;
+    if (in.n == n) return true;
+    char *p = arena_alloc(a, (size_t)n);
+    *out = (str){p, (size_t)n};
+    return p && unzip(in, p, (size_t)n, z);
+}
+
+/* As take_zipped, into scratch that the next call uses again. */
+static bool take_zipped_here(taker *t, size_t max, zipper *z, str *out)
+{
+    uint64_t n = take_varint(t);
+    str in = take_str(t);
+    if (t->bad || n > max || in.n > n) return false;
+    *out = in;
+    if (in.n == n) return true;
+    z->words.n = 0;
+    if (!buf_reserve(&z->words, (size_t)n)) return z->words.failed = false;
+    *out = (str){z->words.p, (size_t)n};
+    return unzip(in, z->words.p, (size_t)n, z);
+}
+
+/* ---- classes ---- */
+
+static inline unsigned bits_of(uint64_t v) { return v ? 64 - (unsigned)__builtin_clzll(v) : 0; }
+static inline uint64_t size_of(int64_t v) { return v < 0 ? 0 - (uint64_t)v : (uint64_t)v; }
+
+typedef struct bit_out {
+    uint8_t *p;
+    uint64_t word;
+    unsigned n;
+} bit_out;
+
+static inline void put_bits(bit_out *o, uint64_t v, unsigned n)
+{
+    o->word |= v << o->n;
+    if (o->n + n >= 64) {
+        memcpy(o->p, &o->word, 8);
+        o->p += 8;
+        o->word = o->n ? v >> (64 - o->n) : 0;
+        o->n = o->n + n - 64;
+    } else {
+        o->n += n;
+    }
+}
+
+static bool classes_of(const int64_t *v, size_t n, zipper *z)
+{
+    z->words.n = z->bits.n = 0;
+    if (!buf_reserve(&z->words, n) || !buf_reserve(&z->bits, n * 8 + 16)) return false;
+    bit_out o = {.p = (uint8_t *)z->bits.p};
+    for (size_t i = 0; i < n; i++) {
+        uint64_t s = size_of(v[i]);
+        unsigned c = bits_of(s);
+        z->words.p[i] = (char)(c | (v[i] < 0 ? NEGATIVE : 0));
+        if (c > 1) put_bits(&o, s & ((UINT64_C(1) << (c - 1)) - 1), c - 1);
+    }
+    z->words.n = n;
+    memcpy(o.p, &o.word, 8);
+    z->bits.n = (size_t)(o.p - (uint8_t *)z->bits.p) + (o.n + 7) / 8;
+    return true;
+}
+
+static void put_classes(buf *out, const int64_t *v, size_t n, zipper *z)
+{
+    if (!classes_of(v, n, z)) {
+        out->failed = true;
+        return;
+    }
+    put_zipped(out, buf_view(&z->words), z);
+    buf_put(out, z->bits.p, z->bits.n);
+}
+
+static inline uint64_t load64(const uint8_t *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* n bits at bit `at` of [p, p + len), which may be read eight bytes at a time up to len. */
+static inline uint64_t bits_at(const uint8_t *p, size_t len, uint64_t at, unsigned n)
+{
+    size_t byte = (size_t)(at >> 3);
+    unsigned shift = at & 7;
+    uint64_t v, more = 0;
+    if (LIKELY(byte + 9 <= len)) {
+        v = load64(p + byte) >> shift;
+        more = p[byte + 8];
+    } else {
+        uint8_t tail[16] = {0};
+        if (byte < len) memcpy(tail, p + byte, len - byte > 16 ? 16 : len - byte);
+        v = load64(tail) >> shift;
+        more = tail[8];
+    }
+    if (shift) v |= more << (64 - shift);
+    return v & ((UINT64_C(1) << n) - 1); /* n <= 63 */
+}
+
+static bool take_classes(taker t, int64_t *v, size_t n, zipper *z)
+{
+    str classes;
+    if (!take_zipped_here(&t, n, z, &classes) || classes.n != n) return false;
+    const uint8_t *c = (const uint8_t *)classes.p;
+    size_t len = taker_left(&t);
+    uint64_t at = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned bits = c[i] & 0x7f;
+        uint64_t s = bits;
+        if (bits > 1) {
+            if (UNLIKELY(bits > 64)) return false;
+            s = bits_at(t.p, len, at, bits - 1) | UINT64_C(1) << (bits - 1);
+            at += bits - 1;
+        }
+        v[i] = (int64_t)(c[i] & NEGATIVE ? 0 - s : s);
+    }
+    return (at + 7) / 8 <= len;
+}
+
+/* ---- words ---- */
+
+static void put_words(buf *out, const int64_t *v, size_t n, int64_t low, unsigned width, zipper *z)
+{
+    put_signed(out, low);
+    buf_putc(out, (char)width);
+    z->words.n = 0;
+    if (!buf_reserve(&z->words, n * width + 8)) {
+        out->failed = true;
+        return;
+    }
+    char *p = z->words.p;
+    for (size_t i = 0; i < n; i++, p += width) {
+        uint64_t d = (uint64_t)v[i] - (uint64_t)low;
+        memcpy(p, &d, 8);
+    }
+    put_zipped(out, (str){z->words.p, n * width}, z);
+}
+
+static bool take_words(taker t, int64_t *v, size_t n, zipper *z)
+{
+    int64_t low = take_signed(&t);
+    str head = take_bytes(&t, 1), words;
+    unsigned width = head.n ? (uint8_t)head.p[0] : 0;
+    if (t.bad || width == 0 || width > 8 || n > SIZE_MAX / 8) return false;
+    if (!take_zipped_here(&t, n * width, z, &words) || words.n != n * width) return false;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t d = 0;
+        memcpy(&d, words.p + i * width, width);
+        v[i] = (int64_t)((uint64_t)low + d);
+    }
+    return true;
+}
+
+/* ---- columns ---- */
+
+static void put_kind(buf *out, int kind, const buf *body)
+{
+    buf_putc(out, (char)kind);
+    put_varint(out, body->n);
+    buf_put(out, body->p, body->n);
+    out->failed |= body->failed;
+}
+
+void put_column(buf *out, const int64_t *v, size_t n, column_hint hint, zipper *z)
+{
+    int64_t low = n ? v[0] : 0, high = low;
+    for (size_t i = 1; i < n; i++) {
+        low = v[i] < low ? v[i] : low;
+        high = v[i] > high ? v[i] : high;
+    }
+    buf a = {0}, b = {0};
+    if (low == high) {
+        put_signed(&a, low);
+        put_kind(out, CONSTANT, &a);
+    } else {
+        unsigned width = (bits_of((uint64_t)high - (uint64_t)low) + 7) / 8;
+        put_classes(&a, v, n, z);
+        if (hint != COLUMN_NOISE) put_words(&b, v, n, low, width, z);
+        bool words = hint != COLUMN_NOISE && b.n < a.n;
+        put_kind(out, words ? WORDS : CLASSES, words ? &b : &a);
+    }
+    buf_free(&a);
+    buf_free(&b);
+}
+
+static bool take_kind(taker *t, unsigned *kind, taker *body)
+{
+    str k = take_bytes(t, 1), s = take_str(t);
+    if (t->bad) return false;
+    *kind = (uint8_t)k.p[0];
+    *body = taker_of(s);
+    return true;
+}
+
+bool take_column(taker *t, int64_t *v, size_t n, zipper *z)
+{
+    unsigned kind;
+    taker body;
+    if (!take_kind(t, &kind, &body)) return false;
+    if (kind == CLASSES) return take_classes(body, v, n, z);
+    if (kind == WORDS) return take_words(body, v, n, z);
+    int64_t constant = take_signed(&body);
+    for (size_t i = 0; i < n; i++) v[i] = constant;
+    return kind == CONSTANT && !body.bad;
+}
+
+bool take_column_u32(taker *t, uint32_t *v, size_t n, uint32_t limit, zipper *z)
+{
+    int64_t constant;
+    if (take_constant(t, &constant)) {
+        if (n && (constant < 0 || constant >= (int64_t)limit)) return false;
+        for (size_t i = 0; i < n; i++) v[i] = (uint32_t)constant;
+        return true;
+    }
+    z->bits.n = 0;
+    if (n > SIZE_MAX / 8 || !buf_reserve(&z->bits, n * 8 + 8)) return z->bits.failed = false;
+    int64_t *wide = (int64_t *)(void *)z->bits.p;
+    if (!take_column(t, wide, n, z)) return false;
+    uint64_t top = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t w = (uint64_t)wide[i];
+        top = w > top ? w : top;
+        v[i] = (uint32_t)w;
+    }
+    return n == 0 || top < limit;
+}
+
+bool take_constant(taker *t, int64_t *v)
+{
+    taker peek = *t, body;
+    unsigned kind;
+    if (!take_kind(&peek, &kind, &body) || kind != CONSTANT) return false;
+    *v = take_signed(&body);
+    if (body.bad) return false;
+    *t = peek;
+    return true;
+}
+
+void skip_column(taker *t)
+{
+    unsigned kind;
+    taker body;
+    (void)take_kind(t, &kind, &body);
+}

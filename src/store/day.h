@@ -1,0 +1,115 @@
+/* store/day.h - one file of the store: an SQLite database with what arrived on one day (UTC), or a part of it.
+ *
+ *   2026-11-15.0.db    day of arrival, part
+ *
+ * The day is that of arrival, not of the samples: a sender with a wrong clock can neither make files without end nor have its
+ * data removed at once, an old recording that is imported stays for the whole retention, a profile is never split, and the
+ * files of past days do not change any more.  A part ends when its dictionary or the file gets large, so that memory is
+ * bounded and retention by bytes has pieces to remove. */
+#pragma once
+#include "store/block.h"
+#include "store/vfile.h"
+
+typedef struct sqlite3 sqlite3;
+typedef struct sqlite3_stmt sqlite3_stmt;
+
+enum { DAY_FORMAT = 1, DAY_NAME = 32, DAY_PATH = 4096 };
+
+/* Seeds of the checksums: what a blob is. */
+enum { SEAL_TABLES = 1, SEAL_SERIES, SEAL_LOCAL, SEAL_BLOCK, SEAL_PAYLOAD, SEAL_RAW, SEAL_KEYS };
+
+typedef struct day_name {
+    int64_t day; /* since 1970 */
+    uint32_t part;
+} day_name;
+
+void day_name_text(day_name n, char out[DAY_NAME]);
+NODISCARD bool day_name_parse(const char *text, day_name *out);
+static inline int day_name_cmp(day_name a, day_name b)
+{
+    return a.day != b.day ? (a.day > b.day) - (a.day < b.day)
+                          : (a.part > b.part) - (a.part < b.part);
+}
+
+typedef struct day_names {
+    day_name *v; /* oldest first; malloc'ed */
+    size_t n, cap;
+} day_names;
+
+NODISCARD bool day_list(const char *dir, day_names *out, err *e);
+
+typedef struct day_opts {
+    sqlite3_vfs *vfs;
+    const char *dir;
+    bool write, no_sync;
+} day_opts;
+
+/* ---- the database ---- */
+
+typedef struct database {
+    char path[DAY_PATH];
+    sqlite3 *db;
+} database;
+
+NODISCARD bool database_open(database *d, const day_opts *o, day_name name, err *e);
+void database_close(database *d);
+NODISCARD bool database_run(database *d, const char *sql, err *e);
+/* NULL: `e` says why.  The caller finalizes it. */
+NODISCARD sqlite3_stmt *database_prepare(database *d, const char *sql, err *e);
+/* *row: there is one. */
+NODISCARD bool database_step(database *d, sqlite3_stmt *s, bool *row, err *e);
+bool database_failed(database *d, int rc, err *e); /* always false */
+NODISCARD bool database_number(database *d, const char *sql, uint64_t *out,
+                               err *e); /* first column of the first row, 0 for none */
+str column_bytes(sqlite3_stmt *s, int i);
+
+/* Times in SQLite's signed integers; what lies beyond is far away. */
+static inline int64_t time_in(uint64_t t) { return t > INT64_MAX ? INT64_MAX : (int64_t)t; }
+
+/* ---- as readers see it ---- */
+
+typedef struct day_series {
+    block_series s;
+    uint32_t id; /* row */
+} day_series;
+
+typedef struct day {
+    day_name name;
+    database db;
+    arena a; /* tables and series */
+    tables t;
+    VEC(day_series) series; /* by row */
+    hash_index by_id;
+    uint64_t tables_row, series_row, local_row; /* the last ones taken */
+    uint64_t through;                           /* of the snapshot */
+    bool reading, bad;
+} day;
+
+/* NULL: `e` says why.  ERR_MALFORMED: the file is damaged. */
+NODISCARD day *day_open(const day_opts *o, day_name name, size_t memory, err *e);
+void day_close(day *d);
+
+/* Begins to look at the file as it is now, and takes up what is new in its tables. */
+NODISCARD bool day_begin(day *d, zipper *z, err *e);
+void day_end(day *d);
+
+typedef struct day_block {
+    uint64_t id;
+    const day_series *series;
+    uint64_t first, last, n_profiles, n_samples, n_observations;
+    int64_t total;
+} day_block;
+
+/* Blocks of a series with times in [start, end) (end 0: open), as a statement; day_next steps through them. */
+NODISCARD sqlite3_stmt *day_blocks(day *d, const day_series *s, uint64_t start, uint64_t end,
+                                   err *e);
+NODISCARD bool day_next(day *d, sqlite3_stmt *s, day_block *out, bool *more, err *e);
+str day_marks(sqlite3_stmt *s); /* of the row at hand */
+/* The bytes of the row at hand, checked; false: damaged. */
+NODISCARD bool day_data(sqlite3_stmt *s, const day_block *b, str *out);
+/* An original payload, in the arena. */
+NODISCARD bool day_payload(day *d, uint64_t row, zipper *z, arena *a, str *out, err *e);
+
+/* Keys of the newest profiles, newest runs first; *room counts down. */
+NODISCARD bool day_keys(day *d, size_t *room, bool (*know)(void *who, content_key k), void *who,
+                        err *e);

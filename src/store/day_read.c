@@ -1,0 +1,252 @@
+#include "store/day.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sqlite3.h>
+#include "base/ban.h"
+
+day *day_open(const day_opts *o, day_name name, size_t memory, err *e)
+{
+    day *d = calloc(1, sizeof *d);
+    if (!d) return (void)err_sys(e, ENOMEM, "no memory to open a file of the store"), NULL;
+    d->name = name;
+    d->a.budget = memory;
+    if (!database_open(&d->db, o, name, e)) {
+        free(d);
+        return NULL;
+    }
+    if (!tables_init(&d->t, &d->a)) {
+        day_close(d);
+        return (void)err_set(e, ERR_LIMIT, "the memory budget is spent"), NULL;
+    }
+    return d;
+}
+
+void day_close(day *d)
+{
+    if (!d) return;
+    database_close(&d->db);
+    arena_free(&d->a);
+    free(d);
+}
+
+static bool damaged(day *d, const char *table, uint64_t row, err *e)
+{
+    if (d->a.budget && d->a.used > d->a.budget - d->a.budget / 8)
+        return err_set(e, ERR_LIMIT, "%s: its dictionary does not fit the memory budget",
+                       d->db.path);
+    return err_set(e, ERR_MALFORMED, "%s: %s %" PRIu64 " is damaged", d->db.path, table, row);
+}
+
+/* ---- series ---- */
+
+static day_series *series_of(day *d, uint32_t id)
+{
+    if (!d->by_id.slot) return NULL;
+    uint64_t h = hash_mix(d->by_id.seed, id);
+    uint32_t i = hash_first(&d->by_id, h);
+    for (uint32_t at; hash_next(&d->by_id, &i, h, &at); i++)
+        if (d->series.v[at].id == id) return &d->series.v[at];
+    return NULL;
+}
+
+static bool take_series(day *d, uint32_t id, str data)
+{
+    if (!hash_index_room(&d->by_id, &d->a)) return false;
+    day_series *x = vec_push(&d->a, &d->series);
+    if (!x) return false;
+    taker t = taker_of(data);
+    block_series *s = &x->s;
+    x->id = id;
+    if (!take_resource(&t, &d->a, &s->resource) || !take_scope(&t, &d->a, &s->scope)) return false;
+    uint32_t *strings[] = {&s->head.sample_type.type, &s->head.sample_type.unit,
+                           &s->head.period_type.type, &s->head.period_type.unit};
+    for (size_t i = 0; i < 4; i++) {
+        uint64_t v = take_varint(&t);
+        if (v >= d->t.m.dict.strings.n) return false;
+        *strings[i] = (uint32_t)v;
+    }
+    s->head.period = take_signed(&t);
+    s->head.has_sample_type = take_varint(&t) != 0;
+    uint64_t h = hash_mix(d->by_id.seed, id);
+    uint32_t i = hash_first(&d->by_id, h);
+    for (uint32_t at; hash_next(&d->by_id, &i, h, &at); i++) continue;
+    hash_put(&d->by_id, i, h, (uint32_t)(d->series.n - 1));
+    return !t.bad && taker_left(&t) == 0;
+}
+
+/* New numbers of a series: [varint n][column] of stacks, lists of samples, lists of profiles. */
+static bool take_numbers(day *d, u32s *to, size_t limit, taker *t, zipper *z)
+{
+    uint64_t n = take_varint(t);
+    if (t->bad || n > UINT32_MAX || !vec_reserve(&d->a, to, n)) return false;
+    if (!n) return skip_column(t), !t->bad;
+    bool ok = take_column_u32(t, to->v + to->n, (size_t)n, (uint32_t)limit, z);
+    to->n += (size_t)n;
+    return ok;
+}
+
+static bool take_local(day *d, uint32_t id, str data, zipper *z)
+{
+    day_series *s = series_of(d, id);
+    taker t = taker_of(data);
+    return s && take_numbers(d, &s->s.stacks, dict_n_stacks(&d->t.m.dict), &t, z) &&
+           take_numbers(d, &s->s.lists, d->t.lists.n, &t, z) &&
+           take_numbers(d, &s->s.profile_lists, d->t.lists.n, &t, z) && taker_left(&t) == 0;
+}
+
+/* ---- what is new ---- */
+
+typedef bool take_row(day *d, sqlite3_stmt *s, zipper *z);
+
+static bool row_tables(day *d, sqlite3_stmt *s, zipper *z)
+{
+    str data = column_bytes(s, 1);
+    return unseal_bytes(&data, SEAL_TABLES) && tables_take(&d->t, data, z);
+}
+
+static bool row_series(day *d, sqlite3_stmt *s, zipper *z)
+{
+    (void)z;
+    str data = column_bytes(s, 1);
+    return unseal_bytes(&data, SEAL_SERIES) &&
+           take_series(d, (uint32_t)sqlite3_column_int64(s, 0), data);
+}
+
+static bool row_local(day *d, sqlite3_stmt *s, zipper *z)
+{
+    str data = column_bytes(s, 1);
+    return unseal_bytes(&data, SEAL_LOCAL) &&
+           take_local(d, (uint32_t)sqlite3_column_int64(s, 2), data, z);
+}
+
+static bool take_rows(day *d, const char *sql, const char *table, uint64_t *last, take_row *take,
+                      zipper *z, err *e)
+{
+    sqlite3_stmt *s = database_prepare(&d->db, sql, e);
+    if (!s) return false;
+    sqlite3_bind_int64(s, 1, (sqlite3_int64)*last);
+    bool row, ok;
+    while ((ok = database_step(&d->db, s, &row, e)) && row) {
+        *last = (uint64_t)sqlite3_column_int64(s, 0);
+        if (!take(d, s, z)) {
+            ok = damaged(d, table, *last, e);
+            break;
+        }
+    }
+    sqlite3_finalize(s);
+    return ok;
+}
+
+static bool take_new(day *d, zipper *z, err *e)
+{
+    return take_rows(d, "SELECT id, data FROM tables WHERE id > ? ORDER BY id", "tables",
+                     &d->tables_row, row_tables, z, e) &&
+           take_rows(d, "SELECT id, data FROM series WHERE id > ? ORDER BY id", "series",
+                     &d->series_row, row_series, z, e) &&
+           take_rows(d, "SELECT id, data, series FROM local WHERE id > ? ORDER BY id", "local",
+                     &d->local_row, row_local, z, e);
+}
+
+bool day_begin(day *d, zipper *z, err *e)
+{
+    uint64_t through;
+    if (!database_run(&d->db, "BEGIN", e)) return false;
+    d->reading = true;
+    bool ok =
+        database_number(&d->db, "SELECT value FROM meta WHERE key = 'through'", &through, e) &&
+        (through == d->through || take_new(d, z, e));
+    if (ok)
+        d->through = through;
+    else
+        day_end(d);
+    d->bad |= !ok; /* tables may have been taken up in part */
+    return ok;
+}
+
+void day_end(day *d)
+{
+    if (d->reading) sqlite3_exec(d->db.db, "COMMIT", NULL, NULL, NULL);
+    d->reading = false;
+}
+
+/* ---- blocks ---- */
+
+sqlite3_stmt *day_blocks(day *d, const day_series *s, uint64_t start, uint64_t end, err *e)
+{
+    sqlite3_stmt *q = database_prepare(&d->db,
+                                       "SELECT id, first, last, n_profiles, n_samples, "
+                                       "n_observations, total, marks, data, series FROM block "
+                                       "WHERE series = ? AND first <= ? AND last >= ? ORDER BY id",
+                                       e);
+    if (!q) return NULL;
+    sqlite3_bind_int64(q, 1, s->id);
+    sqlite3_bind_int64(q, 2, end ? time_in(end - 1) : INT64_MAX);
+    sqlite3_bind_int64(q, 3, time_in(start));
+    return q;
+}
+
+bool day_next(day *d, sqlite3_stmt *s, day_block *out, bool *more, err *e)
+{
+    if (!database_step(&d->db, s, more, e)) return false;
+    if (!*more) return true;
+    *out = (day_block){.id = (uint64_t)sqlite3_column_int64(s, 0),
+                       .first = (uint64_t)sqlite3_column_int64(s, 1),
+                       .last = (uint64_t)sqlite3_column_int64(s, 2),
+                       .n_profiles = (uint64_t)sqlite3_column_int64(s, 3),
+                       .n_samples = (uint64_t)sqlite3_column_int64(s, 4),
+                       .n_observations = (uint64_t)sqlite3_column_int64(s, 5),
+                       .total = sqlite3_column_int64(s, 6)};
+    out->series = series_of(d, (uint32_t)sqlite3_column_int64(s, 9));
+    if (out->last == INT64_MAX) out->last = UINT64_MAX;
+    return true;
+}
+
+str day_marks(sqlite3_stmt *s) { return column_bytes(s, 7); }
+
+bool day_data(sqlite3_stmt *s, const day_block *b, str *out)
+{
+    *out = column_bytes(s, 8);
+    return unseal_bytes(out, SEAL_BLOCK + (b->id << 8));
+}
+
+bool day_payload(day *d, uint64_t row, zipper *z, arena *a, str *out, err *e)
+{
+    sqlite3_stmt *s = database_prepare(&d->db, "SELECT data FROM payload WHERE id = ?", e);
+    if (!s) return false;
+    sqlite3_bind_int64(s, 1, (sqlite3_int64)row);
+    bool more, ok = database_step(&d->db, s, &more, e);
+    str data = more ? column_bytes(s, 0) : (str){0}, got = {0};
+    bool good = ok && more && unseal_bytes(&data, SEAL_PAYLOAD);
+    taker t = taker_of(data);
+    good = good && take_zipped(&t, UINT32_MAX, z, a, &got);
+    if (good) { /* what zstd left as it was lies in the row */
+        char *p = arena_alloc(a, got.n);
+        good = p != NULL;
+        if (p && got.n) memcpy(p, got.p, got.n);
+        *out = (str){p, got.n};
+    }
+    sqlite3_finalize(s);
+    return good || (ok && damaged(d, "payload", row, e));
+}
+
+bool day_keys(day *d, size_t *room, bool (*know)(void *who, content_key k), void *who, err *e)
+{
+    sqlite3_stmt *s = database_prepare(&d->db, "SELECT id, data FROM keys ORDER BY id DESC", e);
+    bool ok = s != NULL, row;
+    while (ok && *room && (ok = database_step(&d->db, s, &row, e)) && row) {
+        str data = column_bytes(s, 1);
+        if (!unseal_bytes(&data, SEAL_KEYS)) {
+            ok = damaged(d, "keys", (uint64_t)sqlite3_column_int64(s, 0), e);
+            break;
+        }
+        for (size_t i = 0; ok && *room && i + sizeof(content_key) <= data.n;
+             i += sizeof(content_key), --*room) {
+            content_key k;
+            memcpy(&k, data.p + i, sizeof k);
+            if (!know(who, k)) ok = err_sys(e, ENOMEM, "no memory for the keys of profiles");
+        }
+    }
+    sqlite3_finalize(s);
+    return ok;
+}

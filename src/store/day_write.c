@@ -1,0 +1,410 @@
+#include "store/day_write.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include "base/ban.h"
+
+static bool no_memory(err *e)
+{
+    return err_set(e, ERR_LIMIT, "the dictionary does not fit the memory budget");
+}
+
+/* ---- rows ---- */
+
+/* One row: integers, then blobs. */
+static bool insert(day_writer *w, sqlite3_stmt *s, const int64_t *numbers, int n, const str *blobs,
+                   int n_blobs, err *e)
+{
+    bool row;
+    sqlite3_reset(s);
+    for (int i = 0; i < n; i++) sqlite3_bind_int64(s, i + 1, numbers[i]);
+    for (int i = 0; i < n_blobs; i++)
+        sqlite3_bind_blob64(s, n + i + 1, blobs[i].n ? blobs[i].p : "", blobs[i].n, SQLITE_STATIC);
+    bool ok = database_step(&w->db, s, &row, e);
+    sqlite3_reset(s);
+    sqlite3_clear_bindings(s);
+    return ok;
+}
+
+static bool insert_once(day_writer *w, const char *sql, const int64_t *numbers, int n,
+                        const buf *blob, err *e)
+{
+    if (blob->failed) return no_memory(e);
+    sqlite3_stmt *s = database_prepare(&w->db, sql, e);
+    bool ok = s && insert(w, s, numbers, n, &(str){blob->p, blob->n}, 1, e);
+    sqlite3_finalize(s);
+    return ok;
+}
+
+static bool begin(day_writer *w, err *e)
+{
+    if (w->begun) return true;
+    w->begun = database_run(&w->db, "BEGIN IMMEDIATE", e);
+    w->first = UINT64_MAX;
+    w->last = w->n_samples = w->n_profiles = 0;
+    buf_reset(&w->keys);
+    return w->begun;
+}
+
+/* ---- series and their numbers ---- */
+
+static uint32_t series_named(day_writer *w, str data)
+{
+    if (!hash_index_room(&w->by_data, &w->a)) return UINT32_MAX;
+    uint64_t h = hash_bytes(data.p, data.n, w->by_data.seed);
+    uint32_t i = hash_first(&w->by_data, h);
+    for (uint32_t at; hash_next(&w->by_data, &i, h, &at); i++)
+        if (str_eq(w->series.v[at].data, data)) return at;
+    char *copy = arena_alloc(&w->a, data.n);
+    writer_series *s = copy ? vec_push(&w->a, &w->series) : NULL;
+    if (!s) return UINT32_MAX;
+    memcpy(copy, data.p, data.n);
+    s->data = (str){copy, data.n};
+    hash_put(&w->by_data, i, h, (uint32_t)(w->series.n - 1));
+    return (uint32_t)(w->series.n - 1);
+}
+
+/* The number that the series has for a stack or list of the file. */
+static uint32_t local_of(day_writer *w, uint32_t series_i, local_kind kind, uint32_t id)
+{
+    if (!hash_index_room(&w->by_local, &w->a)) return UINT32_MAX;
+    uint64_t h = hash_mix(hash_mix(w->by_local.seed, (uint64_t)series_i << 2 | kind), id);
+    uint32_t i = hash_first(&w->by_local, h);
+    for (uint32_t at; hash_next(&w->by_local, &i, h, &at); i++) {
+        const writer_local *l = &w->locals.v[at];
+        if (l->series == series_i && l->kind == kind && l->id == id) return l->local;
+    }
+    u32s *list = &w->series.v[series_i].local[kind];
+    uint32_t *slot = vec_push(&w->a, list);
+    writer_local *l = slot ? vec_push(&w->a, &w->locals) : NULL;
+    if (!l) return UINT32_MAX;
+    *slot = id;
+    *l = (writer_local){series_i, kind, id, (uint32_t)(list->n - 1)};
+    hash_put(&w->by_local, i, h, (uint32_t)(w->locals.n - 1));
+    return l->local;
+}
+
+static void put_head(buf *b, const profile *p)
+{
+    put_varint(b, p->sample_type.type);
+    put_varint(b, p->sample_type.unit);
+    put_varint(b, p->period_type.type);
+    put_varint(b, p->period_type.unit);
+    put_signed(b, p->period);
+    put_varint(b, p->has_sample_type);
+}
+
+static uint32_t series_of(day_writer *w, graft *g, const profile *p)
+{
+    const scope *s = &g->m->scopes.v[p->scope];
+    profile head = *p;
+    head.sample_type =
+        (value_type){graft_string(g, p->sample_type.type), graft_string(g, p->sample_type.unit)};
+    head.period_type =
+        (value_type){graft_string(g, p->period_type.type), graft_string(g, p->period_type.unit)};
+    buf_reset(&w->scratch);
+    put_resource(&w->scratch, &g->m->resources.v[s->resource]);
+    put_scope(&w->scratch, s);
+    put_head(&w->scratch, &head);
+    return w->scratch.failed ? UINT32_MAX : series_named(w, buf_view(&w->scratch));
+}
+
+/* ---- taking up the file ---- */
+
+static bool load_series(day_writer *w, const day *d)
+{
+    for (size_t i = 0; i < d->series.n; i++) {
+        const block_series *s = &d->series.v[i].s;
+        buf_reset(&w->scratch);
+        put_resource(&w->scratch, &s->resource);
+        put_scope(&w->scratch, &s->scope);
+        put_head(&w->scratch, &s->head);
+        if (w->scratch.failed || d->series.v[i].id != i + 1 ||
+            series_named(w, buf_view(&w->scratch)) != i)
+            return false;
+        const u32s *locals[LOCAL_KINDS] = {&s->stacks, &s->lists, &s->profile_lists};
+        for (unsigned kind = 0; kind < LOCAL_KINDS; kind++) {
+            for (size_t k = 0; k < locals[kind]->n; k++)
+                if (local_of(w, (uint32_t)i, (local_kind)kind, locals[kind]->v[k]) != k)
+                    return false;
+            w->series.v[i].saved[kind] = (uint32_t)locals[kind]->n;
+        }
+    }
+    return true;
+}
+
+static bool load(day_writer *w, const day_opts *o, err *e)
+{
+    day *d = day_open(o, w->name, 0, e);
+    bool ok = d && day_begin(d, &w->z, e);
+    if (ok && !(interner_load(&w->x, &d->t) && load_series(w, d))) ok = no_memory(e);
+    w->saved = tables_count(interner_tables(&w->x));
+    w->saved_series = w->series.n;
+    if (d) day_end(d);
+    day_close(d);
+    return ok;
+}
+
+day_writer *day_writer_open(const day_opts *o, day_name name, size_t memory, err *e)
+{
+    day_writer *w = calloc(1, sizeof *w);
+    if (!w) return (void)err_sys(e, ENOMEM, "no memory to open a file of the store"), NULL;
+    w->name = name;
+    w->max_tables = w->max_run = memory;
+    bool ok = database_open(&w->db, o, name, e);
+    if (ok && !interner_init(&w->x, &w->a)) ok = no_memory(e);
+    ok = ok && load(w, o, e);
+    ok = ok && (w->put_block = database_prepare(
+                    &w->db, "INSERT INTO block VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", e));
+    ok =
+        ok && (w->put_payload = database_prepare(&w->db, "INSERT INTO payload(data) VALUES(?)", e));
+    if (ok) return w;
+    day_writer_close(w);
+    return NULL;
+}
+
+void day_writer_close(day_writer *w)
+{
+    if (!w) return;
+    sqlite3_finalize(w->put_block);
+    sqlite3_finalize(w->put_payload);
+    if (w->begun) sqlite3_exec(w->db.db, "ROLLBACK", NULL, NULL, NULL);
+    database_close(&w->db);
+    arena_free(&w->a);
+    arena_free(&w->run);
+    arena_free(&w->item);
+    zipper_free(&w->z);
+    buf_free(&w->scratch);
+    buf_free(&w->out);
+    buf_free(&w->keys);
+    free(w);
+}
+
+bool day_writer_full(const day_writer *w) { return w->a.used > w->max_tables; }
+
+/* ---- adding ---- */
+
+static bool put_payload(day_writer *w, str payload, uint64_t *row, err *e)
+{
+    *row = 0;
+    if (!payload.n) return true;
+    buf_reset(&w->out);
+    put_zipped(&w->out, payload, &w->z);
+    seal_bytes(&w->out, SEAL_PAYLOAD);
+    if (w->out.failed) return no_memory(e);
+    if (!insert(w, w->put_payload, NULL, 0, &(str){w->out.p, w->out.n}, 1, e)) return false;
+    *row = (uint64_t)sqlite3_last_insert_rowid(w->db.db);
+    return true;
+}
+
+static bool add_samples(day_writer *w, graft *g, const profile *p, uint32_t series_i,
+                        uint64_t moment, err *e)
+{
+    sample last = {0};
+    uint32_t list = UINT32_MAX;
+    for (size_t i = 0; i < p->n_samples; i++) {
+        sample s = sample_at(g->m, p, i);
+        uint32_t stack = local_of(w, series_i, LOCAL_STACK, graft_stack(g, s.stack));
+        bool same = i && s.n_attrs == last.n_attrs &&
+                    (!s.n_attrs || memcmp(s.attrs, last.attrs, s.n_attrs * sizeof *s.attrs) == 0);
+        if (!same) {
+            if (!graft_attrs(g, s.attrs, s.n_attrs)) return no_memory(e);
+            list = local_of(w, series_i, LOCAL_LIST, interner_list(&w->x, g->scratch.v, s.n_attrs));
+        }
+        if (stack == UINT32_MAX || list == UINT32_MAX || w->x.b.failed ||
+            !block_add_sample(&w->series.v[series_i].b, &w->run, &s, &g->m->dict.links.v[s.link],
+                              stack, list, moment))
+            return no_memory(e);
+        last = s;
+    }
+    return true;
+}
+
+static bool add_profile(day_writer *w, graft *g, const item *x, const block_profile *common,
+                        size_t i, err *e)
+{
+    const profile *p = &g->m->profiles.v[i];
+    block_profile f = *common;
+    f.key = item_key(x, i);
+    buf_put(&w->keys, &f.key, sizeof f.key);
+    uint32_t series_i = series_of(w, g, p);
+    if (series_i == UINT32_MAX ||
+        !graft_attrs(g, refs_at(&g->m->dict.attr_refs, p->attrs), p->attrs.n))
+        return no_memory(e);
+    f.attrs = interner_list(&w->x, g->scratch.v, p->attrs.n);
+    f.format = builder_string(&w->x.b, p->original_payload_format);
+    if (!put_payload(w, p->original_payload, &f.payload, e)) return false;
+    if (local_of(w, series_i, LOCAL_PROFILE_LIST, f.attrs) == UINT32_MAX) return no_memory(e);
+    if (w->x.b.failed || !block_add_profile(&w->series.v[series_i].b, &w->run, p, &f))
+        return no_memory(e);
+    w->n_profiles++;
+    w->n_samples += p->n_samples;
+    return add_samples(w, g, p, series_i, profile_moment(p, x->received), e);
+}
+
+static bool flush(day_writer *w, err *e);
+
+bool day_writer_add(day_writer *w, uint64_t seq, const item *x, const model *m, err *e)
+{
+    if (!begin(w, e)) return false;
+    if (w->run.used > w->max_run && !flush(w, e)) return false;
+    arena_reset(&w->item);
+    graft g;
+    if (!graft_init(&g, &w->x.b, m, &w->item)) return no_memory(e);
+    block_profile common = {.seq = seq,
+                            .received = x->received,
+                            .n_bytes = x->n_bytes,
+                            .sender = builder_string(&w->x.b, x->sender),
+                            .recognised = builder_string(&w->x.b, x->recognised),
+                            .ledger = builder_string(&w->x.b, x->ledger)};
+    bool ok = true;
+    for (size_t i = 0; ok && i < m->profiles.n; i++)
+        if (!item_skips(x, i)) ok = add_profile(w, &g, x, &common, i, e);
+    return ok;
+}
+
+bool day_writer_add_raw(day_writer *w, uint64_t seq, str item_bytes, err *e)
+{
+    if (!begin(w, e)) return false;
+    buf_reset(&w->out);
+    put_zipped(&w->out, item_bytes, &w->z);
+    seal_bytes(&w->out, SEAL_RAW);
+    return insert_once(w, "INSERT INTO raw VALUES(?, ?)", &(int64_t){(int64_t)seq}, 1, &w->out, e);
+}
+
+/* ---- writing out ---- */
+
+static bool save_tables(day_writer *w, err *e)
+{
+    const tables *t = interner_tables(&w->x);
+    if (!interner_nodes(&w->x)) return no_memory(e);
+    tables_size now = tables_count(t);
+    if (memcmp(&now, &w->saved, sizeof now) == 0) return true;
+    buf_reset(&w->out);
+    tables_put(t, &w->saved, &w->out, &w->z);
+    seal_bytes(&w->out, SEAL_TABLES);
+    if (!insert_once(w, "INSERT INTO tables(data) VALUES(?)", NULL, 0, &w->out, e)) return false;
+    w->saved = now;
+    return true;
+}
+
+static bool save_series(day_writer *w, err *e)
+{
+    for (; w->saved_series < w->series.n; w->saved_series++) {
+        buf_reset(&w->out);
+        buf_str(&w->out, w->series.v[w->saved_series].data);
+        seal_bytes(&w->out, SEAL_SERIES);
+        if (!insert_once(w, "INSERT INTO series VALUES(?, ?)",
+                         &(int64_t){(int64_t)w->saved_series + 1}, 1, &w->out, e))
+            return false;
+    }
+    return true;
+}
+
+static void put_numbers(day_writer *w, const u32s *v, uint32_t from)
+{
+    size_t n = v->n - from;
+    int64_t *wide = arena_array(&w->run, n + 1, sizeof *wide);
+    if (!wide) {
+        w->out.failed = true;
+        return;
+    }
+    for (size_t i = 0; i < n; i++) wide[i] = v->v[from + i];
+    put_varint(&w->out, n);
+    put_column(&w->out, wide, n, COLUMN_ANY, &w->z);
+}
+
+static bool save_local(day_writer *w, uint32_t series_i, err *e)
+{
+    writer_series *s = &w->series.v[series_i];
+    bool any_new = false;
+    for (unsigned k = 0; k < LOCAL_KINDS; k++) any_new |= s->saved[k] != s->local[k].n;
+    if (!any_new) return true;
+    buf_reset(&w->out);
+    for (unsigned k = 0; k < LOCAL_KINDS; k++) put_numbers(w, &s->local[k], s->saved[k]);
+    seal_bytes(&w->out, SEAL_LOCAL);
+    if (!insert_once(w, "INSERT INTO local(series, data) VALUES(?, ?)", &(int64_t){series_i + 1}, 1,
+                     &w->out, e))
+        return false;
+    for (unsigned k = 0; k < LOCAL_KINDS; k++) s->saved[k] = (uint32_t)s->local[k].n;
+    return true;
+}
+
+static bool save_block(day_writer *w, uint32_t series_i, int64_t id, err *e)
+{
+    block_builder *b = &w->series.v[series_i].b;
+    buf_reset(&w->scratch);
+    buf_reset(&w->out);
+    if (!block_put_marks(b, &w->run, &w->scratch)) return no_memory(e);
+    block_put(b, &w->out, &w->z);
+    seal_bytes(&w->out, SEAL_BLOCK + ((uint64_t)id << 8));
+    if (w->out.failed || w->scratch.failed) return no_memory(e);
+    int64_t numbers[] = {id,
+                         series_i + 1,
+                         time_in(b->first),
+                         time_in(b->last),
+                         (int64_t)b->ids.n,
+                         (int64_t)b->stack.n,
+                         (int64_t)b->n_observations,
+                         b->total};
+    w->first = b->first < w->first ? b->first : w->first;
+    w->last = b->last > w->last ? b->last : w->last;
+    return insert(w, w->put_block, numbers, 8, (str[]){buf_view(&w->scratch), buf_view(&w->out)}, 2,
+                  e);
+}
+
+static bool flush(day_writer *w, err *e)
+{
+    uint64_t last;
+    if (!save_tables(w, e) || !save_series(w, e) ||
+        !database_number(&w->db, "SELECT max(id) FROM block", &last, e))
+        return false;
+    for (uint32_t i = 0; i < w->series.n; i++) {
+        if (!w->series.v[i].b.ids.n) continue;
+        if (!save_local(w, i, e) || !save_block(w, i, (int64_t)++last, e)) return false;
+        w->series.v[i].b = (block_builder){0};
+    }
+    arena_reset(&w->run);
+    return true;
+}
+
+static bool count(day_writer *w, const char *sql, uint64_t v, err *e)
+{
+    bool row;
+    sqlite3_stmt *s = database_prepare(&w->db, sql, e);
+    if (s) sqlite3_bind_int64(s, 1, time_in(v));
+    bool ok = s && database_step(&w->db, s, &row, e);
+    sqlite3_finalize(s);
+    return ok;
+}
+
+bool day_writer_commit(day_writer *w, uint64_t through, err *e)
+{
+    if (!begin(w, e) || !flush(w, e) ||
+        !count(w, "INSERT OR REPLACE INTO meta VALUES('through', ?)", through, e))
+        return false;
+    if (w->n_profiles) {
+        seal_bytes(&w->keys, SEAL_KEYS);
+        if (!insert_once(w, "INSERT INTO keys(data) VALUES(?)", NULL, 0, &w->keys, e) ||
+            !count(w,
+                   "INSERT INTO meta VALUES('samples', ?1) ON CONFLICT DO UPDATE SET value = value "
+                   "+ ?1",
+                   w->n_samples, e) ||
+            !count(w,
+                   "INSERT INTO meta VALUES('profiles', ?1) ON CONFLICT DO UPDATE SET value = "
+                   "value + ?1",
+                   w->n_profiles, e) ||
+            !count(w,
+                   "INSERT INTO meta VALUES('first', ?1) ON CONFLICT DO UPDATE SET value = "
+                   "min(value, ?1)",
+                   w->first, e) ||
+            !count(w,
+                   "INSERT INTO meta VALUES('last', ?1) ON CONFLICT DO UPDATE SET value = "
+                   "max(value, ?1)",
+                   w->last, e))
+            return false;
+    }
+    if (!database_run(&w->db, "COMMIT", e)) return false;
+    w->begun = false;
+    return true;
+}

@@ -1,0 +1,57 @@
+/* store/day_write.h - fills a day file: models in, blocks, dictionary deltas and series out, in one transaction. */
+#pragma once
+#include "store/day.h"
+#include "store/item.h"
+#include "model/graft.h"
+
+typedef enum local_kind { LOCAL_STACK, LOCAL_LIST, LOCAL_PROFILE_LIST, LOCAL_KINDS } local_kind;
+
+typedef struct writer_series {
+    str data; /* as in the file: what it is known by */
+    block_builder b;
+    u32s local[LOCAL_KINDS]; /* numbers of the file by number of the series */
+    uint32_t saved[LOCAL_KINDS];
+} writer_series;
+
+typedef struct writer_local {
+    uint32_t series, kind, id, local;
+} writer_local;
+
+typedef struct day_writer {
+    day_name name;
+    database db;
+    arena a; /* tables and series: grows with what is distinct */
+    interner x;
+    VEC(writer_series) series; /* row - 1 */
+    hash_index by_data;
+    VEC(writer_local) locals;
+    hash_index by_local;
+    tables_size saved;
+    size_t saved_series;
+
+    arena run;  /* columns: grow with the samples, until they are flushed */
+    arena item; /* of the item at hand */
+    zipper z;
+    buf scratch, out;
+    buf keys; /* of the profiles of this transaction */
+    size_t max_run, max_tables;
+    sqlite3_stmt *put_block, *put_payload;
+    bool begun;
+    uint64_t n_samples, n_profiles, first, last; /* of this transaction */
+} day_writer;
+
+/* Opens or makes the file and takes up its tables.  `memory`: for columns, and for tables: at it they are full, and one item
+ * more is what they may grow beyond.  NULL: `e` says why. */
+NODISCARD day_writer *day_writer_open(const day_opts *o, day_name name, size_t memory, err *e);
+/* What was not committed is gone. */
+void day_writer_close(day_writer *w);
+
+/* Is the dictionary so large that a new part should begin? */
+bool day_writer_full(const day_writer *w);
+
+/* Adds the profiles of an item that are not to be skipped; m is what its bytes say. */
+NODISCARD bool day_writer_add(day_writer *w, uint64_t seq, const item *x, const model *m, err *e);
+/* Keeps an item that cannot be read as it is. */
+NODISCARD bool day_writer_add_raw(day_writer *w, uint64_t seq, str item_bytes, err *e);
+/* Makes all durable, together with `through`. */
+NODISCARD bool day_writer_commit(day_writer *w, uint64_t through, err *e);

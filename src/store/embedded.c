@@ -1,0 +1,291 @@
+#include "store/embedded.h"
+
+#include "store/answer.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/ban.h"
+
+void embedded_say(embedded *x, bool trouble, const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+    if (!x->o.say) return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    x->o.say(x->o.who, trouble, text);
+}
+
+/* ---- open ---- */
+
+static bool make_directory(const char *dir, err *e)
+{
+    char path[DAY_PATH];
+    snprintf(path, sizeof path, "%s", dir);
+    for (char *p = path + 1; *p; p++) {
+        if (*p != '/') continue;
+        *p = 0;
+        if (mkdir(path, 0755) != 0 && errno != EEXIST) break;
+        *p = '/';
+    }
+    if (mkdir(path, 0755) == 0 || errno == EEXIST) return true;
+    return err_sys(e, errno, "%s: the directory cannot be made", dir);
+}
+
+static bool take_lock(embedded *x, err *e)
+{
+    char path[DAY_PATH];
+    snprintf(path, sizeof path, "%s/lock", x->dir);
+    x->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (x->lock_fd < 0) return err_sys(e, errno, "%s: cannot be opened", path);
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(x->lock_fd, F_OFD_SETLK, &all) == 0) return true;
+    if (errno == EAGAIN || errno == EACCES)
+        return err_set(e, ERR_MISMATCH,
+                       "%s: another process writes this store; open it for reading", x->dir);
+    return err_sys(e, errno, "%s: cannot be locked", path);
+}
+
+static bool know_key(void *who, content_key k) { return keys_add(&((embedded *)who)->keys, k); }
+
+static void on_broken(void *who, day_name name, const err *why)
+{
+    embedded *x = who;
+    if (why->code == ERR_UNSUPPORTED) {
+        embedded_say(x, true, "store: a file is left out: %s", why->msg);
+        return;
+    }
+    /* Who compacts now may be writing it; the next look will say so again. */
+    if (pthread_mutex_trylock(&x->work) != 0) return;
+    embedded_quarantine(x, name, why);
+    pthread_mutex_unlock(&x->work);
+}
+
+/* Keys of what is stored and of what waits in the journal: the newest, up to the bound. */
+static bool load_keys(embedded *x, err *e)
+{
+    size_t room = x->keys.max;
+    for (size_t i = x->r.n_days; i-- > 0 && room;)
+        if (!day_keys(x->r.days[i], &room, know_key, x, e)) return false;
+    for (size_t i = 0; i < x->r.items.n; i++)
+        for (size_t k = 0; k < x->r.items.v[i].x.n_profiles; k++)
+            if (!know_key(x, item_key(&x->r.items.v[i].x, k)))
+                return err_sys(e, ENOMEM, "no memory for the keys of profiles");
+    return true;
+}
+
+/* What an earlier process left: files that can be read, what is in the journal, keys. */
+static bool recover(embedded *x, err *e)
+{
+    if (!reader_begin(&x->r, 0, 0, e)) return false;
+    x->through = x->r.through;
+    bool ok = load_keys(x, e);
+    for (size_t i = 0; i < x->r.items.n; i++) {
+        x->raw_bytes += x->r.items.v[i].bytes.n + JOURNAL_RECORD;
+        x->raw_items++;
+        if (!x->oldest_raw) x->oldest_raw = x->r.items.v[i].x.received;
+    }
+    x->n.damaged += x->r.n_damaged;
+    reader_end(&x->r);
+    if (!ok || !journal_open(&x->j, x->vfs, x->dir, x->world, x->o.no_sync, x->through, e))
+        return false;
+    x->durable = x->j.next_seq - 1;
+    return true;
+}
+
+static bool start_threads(embedded *x, err *e)
+{
+    x->threads = true;
+    int rc = pthread_create(&x->writer, NULL, embedded_writer, x);
+    if (rc) return x->threads = false, err_sys(e, rc, "no thread for the store");
+    rc = pthread_create(&x->compactor, NULL, embedded_compactor, x);
+    if (!rc) return true;
+    pthread_mutex_lock(&x->lock);
+    x->closing = true;
+    pthread_cond_broadcast(&x->filled);
+    pthread_mutex_unlock(&x->lock);
+    pthread_join(x->writer, NULL);
+    x->threads = false;
+    return err_sys(e, rc, "no thread for the store");
+}
+
+static void set_defaults(embedded *x, const store_opts *o)
+{
+    x->o = *o;
+    x->world = o->world ? o->world : world_system();
+    x->read_only = o->read_only;
+    if (!x->o.max_age) x->o.max_age = STORE_MAX_AGE;
+    if (!x->o.max_bytes) x->o.max_bytes = STORE_MAX_BYTES;
+    if (!x->o.max_queue) x->o.max_queue = STORE_MAX_QUEUE;
+    if (!x->o.memory) x->o.memory = STORE_MEMORY;
+    if (!x->o.max_raw) x->o.max_raw = UINT64_C(64) << 20;
+    if (!x->o.max_raw_age) x->o.max_raw_age = 600 * NS_PER_S;
+    x->lock_fd = -1;
+    x->keys.max = STORE_MAX_KEYS;
+    x->keys.seed = x->world->random(x->world->who);
+    pthread_mutex_init(&x->lock, NULL);
+    pthread_mutex_init(&x->writing, NULL);
+    pthread_mutex_init(&x->work, NULL);
+    pthread_mutex_init(&x->reading, NULL);
+    pthread_cond_init(&x->filled, NULL);
+    pthread_cond_init(&x->settled, NULL);
+    pthread_cond_init(&x->worked, NULL);
+}
+
+static void embedded_close(store *s);
+
+static store *embedded_open(const char *where, const store_opts *o, err *e)
+{
+    embedded *x = calloc(1, sizeof *x);
+    if (!x) return (void)err_sys(e, ENOMEM, "no memory for a store"), NULL;
+    x->base.engine = &engine_embedded;
+    set_defaults(x, o);
+    struct stat st;
+    bool ok = (x->dir = strdup(where)) != NULL || err_sys(e, ENOMEM, "no memory for a store");
+    if (ok && (o->read_only || o->must_exist) && (stat(where, &st) != 0 || !S_ISDIR(st.st_mode)))
+        ok = err_sys(e, ENOENT, "%s is no directory with a store", where);
+    ok = ok && vfs_find(o->vfs, &x->vfs, e);
+    ok = ok && (o->read_only || (make_directory(where, e) && take_lock(x, e)));
+    x->files =
+        (day_opts){.vfs = x->vfs, .dir = x->dir, .write = !o->read_only, .no_sync = o->no_sync};
+    if (ok) {
+        reader_init(&x->r, &x->files, x->o.memory / 2, x->world);
+        x->r.broken = on_broken;
+        x->r.who = x;
+    }
+    ok = ok && (o->read_only || (catalog_open(&x->catalog, &x->files, e) && recover(x, e)));
+    ok = ok && (o->read_only || o->no_threads || start_threads(x, e));
+    if (ok) return &x->base;
+    embedded_close(&x->base);
+    return NULL;
+}
+
+static void embedded_close(store *s)
+{
+    embedded *x = (embedded *)s;
+    if (x->j.vfs) (void)embedded_commit(s, NULL);
+    if (x->threads) {
+        pthread_mutex_lock(&x->lock);
+        x->closing = true;
+        pthread_cond_broadcast(&x->filled);
+        pthread_cond_broadcast(&x->worked);
+        pthread_mutex_unlock(&x->lock);
+        pthread_join(x->writer, NULL);
+        pthread_join(x->compactor, NULL);
+    }
+    day_writer_close(x->w);
+    catalog_close(&x->catalog);
+    if (x->j.vfs) journal_close(&x->j);
+    reader_free(&x->r);
+    group_free(&x->next);
+    group_free(&x->busy);
+    keys_free(&x->keys);
+    arena_free(&x->scratch);
+    arena_free(&x->item);
+    buf_free(&x->encoded);
+    if (x->lock_fd >= 0) close(x->lock_fd);
+    pthread_mutex_destroy(&x->lock);
+    pthread_mutex_destroy(&x->writing);
+    pthread_mutex_destroy(&x->work);
+    pthread_mutex_destroy(&x->reading);
+    pthread_cond_destroy(&x->filled);
+    pthread_cond_destroy(&x->settled);
+    pthread_cond_destroy(&x->worked);
+    free(x->dir);
+    free(x);
+}
+
+/* ---- questions, one after the other ---- */
+
+#define ASKING(s)                                                                                  \
+    embedded *x = (embedded *)(s);                                                                 \
+    pthread_mutex_lock(&x->reading)
+
+static bool answered(embedded *x, bool ok)
+{
+    pthread_mutex_unlock(&x->reading);
+    return ok;
+}
+
+static bool on_read(store *s, const store_selector *q, const store_read_opts *o, arena *a,
+                    model *out, store_answer *answer, err *e)
+{
+    ASKING(s);
+    return answered(x, answer_read(&x->r, q, o, a, out, answer, e));
+}
+
+static bool on_read_sums(store *s, const store_selector *q, const store_read_opts *o, arena *a,
+                         model *out, store_answer *answer, err *e)
+{
+    ASKING(s);
+    return answered(x, answer_sums(&x->r, q, o, a, out, answer, e));
+}
+
+static bool on_read_each(store *s, const store_selector *q, store_each *each, void *who,
+                         store_answer *answer, err *e)
+{
+    ASKING(s);
+    return answered(x, answer_each(&x->r, q, each, who, answer, e));
+}
+
+static bool on_series(store *s, const store_selector *q, arena *a, store_series_list *out,
+                      store_answer *answer, err *e)
+{
+    ASKING(s);
+    return answered(x, answer_series(&x->r, q, a, out, answer, e));
+}
+
+static bool on_labels(store *s, const store_selector *q, str key, arena *a, store_label_list *out,
+                      store_answer *answer, err *e)
+{
+    ASKING(s);
+    return answered(x, answer_labels(&x->r, q, key, a, out, answer, e));
+}
+
+static bool on_profiles(store *s, const store_selector *q, size_t max, arena *a,
+                        store_profile_list *out, store_series_list *series, store_answer *answer,
+                        err *e)
+{
+    ASKING(s);
+    return answered(x, answer_profiles(&x->r, q, max, a, out, series, answer, e));
+}
+
+static bool on_counts(store *s, const store_selector *q, uint64_t step, str by, arena *a,
+                      store_buckets *out, store_answer *answer, err *e)
+{
+    ASKING(s);
+    return answered(x, answer_counts(&x->r, q, step, by, a, out, answer, e));
+}
+
+static store_counters on_counted(const store *s)
+{
+    embedded *x = (embedded *)(uintptr_t)s;
+    pthread_mutex_lock(&x->lock);
+    store_counters n = x->n;
+    pthread_mutex_unlock(&x->lock);
+    return n;
+}
+
+const store_engine engine_embedded = {
+    .scheme = "",
+    .open = embedded_open,
+    .close = embedded_close,
+    .put = embedded_put,
+    .commit = embedded_commit,
+    .work = embedded_work,
+    .compact = embedded_compact,
+    .read = on_read,
+    .read_sums = on_read_sums,
+    .read_each = on_read_each,
+    .list_series = on_series,
+    .list_labels = on_labels,
+    .list_profiles = on_profiles,
+    .counts = on_counts,
+    .counted = on_counted,
+    .stats = embedded_stats,
+    .verify = embedded_verify,
+};

@@ -1,0 +1,105 @@
+/* store/embedded.h - the engine in a directory: a journal that takes, day files that keep, readers beside.
+ *
+ *   put (any thread) ─ lock ─► group ─► writer thread: journal, one sync ─► done ─► compaction thread: day file ─► journal released
+ *
+ *   lock       held by the process that writes (flock)
+ *   catalog.db, 2026-11-15.0.db ..., raw-00000007.log ...
+ *
+ * Locks: `lock` guards what put and the threads share, and is never held over I/O; `work` is held by who compacts or applies
+ * retention; `reading` by who asks; `writing` guards the journal.  Order: reading
+ * or work, then writing or lock; neither of these two inside the other. */
+#pragma once
+#include "store/day_write.h"
+#include "store/engine.h"
+#include "store/keys.h"
+#include "store/reader.h"
+#include <pthread.h>
+
+/* Who waits for a group. */
+typedef struct pending {
+    store_done *done;
+    void *cookie;
+    size_t n_profiles, n_stored, n_duplicates, n_samples;
+} pending;
+
+typedef struct group {
+    buf bytes; /* records */
+    pending *v;
+    size_t n, cap;
+    content_key *keys; /* that its items brought */
+    size_t n_keys, cap_keys;
+    uint64_t n_items, oldest; /* records; first arrival */
+} group;
+
+typedef struct embedded {
+    store base;
+    store_opts o;
+    const world *world;
+    char *dir;
+    sqlite3_vfs *vfs;
+    day_opts files;
+    int lock_fd;
+    bool read_only;
+
+    pthread_mutex_t lock;
+    pthread_cond_t filled, settled,
+        worked; /* for the writer, for store_commit, for the compactor */
+    bool threads, closing, writer_waits;
+    pthread_t writer, compactor;
+
+    /* under lock */
+    group next;                /* being filled */
+    size_t in_flight;          /* bytes of the group being written */
+    uint64_t n_put, n_settled; /* items, ever */
+    keys keys;
+    uint64_t durable, through; /* numbers of the journal */
+    uint64_t raw_bytes, raw_items, oldest_raw;
+    uint64_t broken_until; /* of world_now: the disk is not asked before */
+    err broken;
+    store_counters n;
+    arena scratch; /* put: decoding, keys */
+    buf encoded;
+
+    pthread_mutex_t writing;
+    journal j; /* under `writing` */
+    /* the writer's */
+    group busy;
+    err group_error;
+
+    /* under `work` */
+    pthread_mutex_t work;
+    day_writer *w;
+    catalog catalog;
+    arena item;
+    uint64_t next_retention;
+
+    /* under `reading` */
+    pthread_mutex_t reading;
+    reader r;
+} embedded;
+
+void embedded_say(embedded *x, bool trouble, const char *fmt, ...) PRINTF(3, 4);
+static inline void embedded_at(embedded *x, const char *point)
+{
+    if (x->o.at) x->o.at(x->o.who, point);
+}
+
+/* embedded_put.c */
+bool embedded_put(store *s, const store_item *i, err *e);
+bool embedded_commit(store *s, err *e);
+void *embedded_writer(void *who);
+void group_free(group *g);
+
+/* embedded_compact.c */
+/* One run: up to max_raw bytes of the journal; *done: nothing was to do. */
+NODISCARD bool embedded_run(embedded *x, bool force, bool *done, err *e);
+NODISCARD bool embedded_retain(embedded *x, err *e);
+bool embedded_work(store *s, bool *more, err *e);
+bool embedded_compact(store *s, err *e);
+void *embedded_compactor(void *who);
+void embedded_quarantine(embedded *x, day_name name, const err *why);
+
+/* embedded_look.c */
+bool embedded_stats(store *s, arena *a, store_stats *out, err *e);
+bool embedded_verify(store *s, void (*problem)(void *who, const char *line), void *who,
+                     store_check *out, err *e);

@@ -1,0 +1,247 @@
+#include "store/embedded.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include "wire/otlp.h"
+#include "base/ban.h"
+
+/* ---- figures ---- */
+
+static bool number(database *d, const char *sql, uint64_t *out)
+{
+    return database_number(d, sql, out, NULL);
+}
+
+static void file_facts(embedded *x, day_name name, store_file *f)
+{
+    database d = {0};
+    day_opts o = x->files;
+    o.write = false;
+    if (!database_open(&d, &o, name, NULL)) return;
+    bool ok = number(&d, "SELECT value FROM meta WHERE key = 'first'", &f->first) &&
+              number(&d, "SELECT value FROM meta WHERE key = 'last'", &f->last) &&
+              number(&d, "SELECT value FROM meta WHERE key = 'samples'", &f->n_samples) &&
+              number(&d, "SELECT value FROM meta WHERE key = 'profiles'", &f->n_profiles) &&
+              number(&d, "SELECT max(id) FROM series", &f->n_series) &&
+              number(&d, "SELECT count(*) FROM block", &f->n_blocks);
+    (void)ok;
+    database_close(&d);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return str_cmp(((const store_file *)a)->name, ((const store_file *)b)->name);
+}
+
+static bool add_file(embedded *x, const char *name, uint64_t bytes, arena *a, store_stats *out,
+                     err *e)
+{
+    day_name day_of;
+    bool good = day_name_parse(name, &day_of), corrupt = str_ends(str_of(name), STR(".corrupt"));
+    out->bytes += bytes;
+    if (!good && !corrupt) return true;
+    store_file *f = vec_push(a, &out->files);
+    size_t n = strlen(name);
+    char *copy = f ? arena_alloc(a, n) : NULL;
+    if (!copy) return err_set(e, ERR_LIMIT, "the answer does not fit the memory budget");
+    memcpy(copy, name, n);
+    *f = (store_file){.name = {copy, n}, .bytes = bytes, .corrupt = corrupt};
+    if (good) file_facts(x, day_of, f);
+    out->n_series += f->n_series;
+    out->n_profiles += f->n_profiles;
+    out->n_samples += f->n_samples;
+    return true;
+}
+
+/* What belongs to a file beside it counts as its own. */
+static bool add_beside(store_stats *out, const char *name, uint64_t bytes)
+{
+    str s = str_of(name);
+    if (!str_ends(s, STR("-wal")) && !str_ends(s, STR("-shm"))) return false;
+    out->bytes += bytes;
+    for (size_t i = 0; i < out->files.n; i++)
+        if (str_eq(out->files.v[i].name, (str){s.p, s.n - 4})) out->files.v[i].bytes += bytes;
+    return true;
+}
+
+static bool walk_directory(embedded *x, bool beside, arena *a, store_stats *out, err *e)
+{
+    DIR *d = opendir(x->dir);
+    if (!d) return err_sys(e, errno, "%s: cannot be read", x->dir);
+    bool ok = true;
+    for (struct dirent *f; ok && (f = readdir(d));) {
+        struct stat st;
+        if (fstatat(dirfd(d), f->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
+            continue;
+        str s = str_of(f->d_name);
+        bool is_beside = str_ends(s, STR("-wal")) || str_ends(s, STR("-shm"));
+        if (is_beside && beside) add_beside(out, f->d_name, (uint64_t)st.st_size);
+        if (!is_beside && !beside) ok = add_file(x, f->d_name, (uint64_t)st.st_size, a, out, e);
+    }
+    closedir(d);
+    return ok;
+}
+
+bool embedded_stats(store *s, arena *a, store_stats *out, err *e)
+{
+    embedded *x = (embedded *)s;
+    *out = (store_stats){.max_age = x->o.max_age, .max_bytes = x->o.max_bytes};
+    pthread_mutex_lock(&x->reading);
+    bool ok = walk_directory(x, false, a, out, e) && walk_directory(x, true, a, out, e) &&
+              reader_begin(&x->r, 0, 0, e);
+    if (ok) {
+        out->raw_items = x->r.items.n;
+        for (size_t i = 0; i < x->r.items.n; i++) out->raw_bytes += x->r.items.v[i].bytes.n;
+        reader_end(&x->r);
+    }
+    pthread_mutex_unlock(&x->reading);
+    pthread_mutex_lock(&x->lock);
+    out->queue_items = x->n_put - x->n_settled;
+    out->queue_bytes = x->next.bytes.n + x->in_flight;
+    pthread_mutex_unlock(&x->lock);
+    if (out->files.n) qsort(out->files.v, out->files.n, sizeof *out->files.v, by_name);
+    return ok;
+}
+
+/* ---- verify ---- */
+
+typedef struct verifying {
+    embedded *x;
+    void (*problem)(void *who, const char *line);
+    void *who;
+    store_check *out;
+    arena a;
+} verifying;
+
+static void PRINTF(2, 3) problem(verifying *v, const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    v->out->n_problems++;
+    if (v->problem) v->problem(v->who, text);
+}
+
+static void verify_block(verifying *v, day *d, sqlite3_stmt *s, const day_block *b,
+                         const char *name)
+{
+    str data;
+    block x;
+    v->out->n_blocks++;
+    v->out->n_samples += b->n_samples;
+    arena_reset(&v->a);
+    if (!day_data(s, b, &data))
+        problem(v, "%s: block %" PRIu64 ": its checksum is wrong", name, b->id);
+    else if (!block_take(data, &d->t, &b->series->s, BLOCK_ALL, &v->x->r.z, &v->a, &x))
+        problem(v, "%s: block %" PRIu64 ": its columns cannot be read", name, b->id);
+    else {
+        uint64_t n = 0;
+        for (size_t i = 0; i < x.m.profiles.n; i++) {
+            str payload;
+            n += x.m.profiles.v[i].n_samples;
+            if (x.payload[i] && !day_payload(d, x.payload[i], &v->x->r.z, &v->a, &payload, NULL))
+                problem(v,
+                        "%s: block %" PRIu64 ": original payload %" PRIu64 " is damaged or missing",
+                        name, b->id, x.payload[i]);
+        }
+        if (n != b->n_samples || x.m.profiles.n != b->n_profiles)
+            problem(v,
+                    "%s: block %" PRIu64 ": its row says %" PRIu64 " samples, its columns %" PRIu64,
+                    name, b->id, b->n_samples, n);
+    }
+}
+
+static bool verify_blocks(verifying *v, day *d, const char *name, err *e)
+{
+    for (size_t i = 0; i < d->series.n; i++) {
+        sqlite3_stmt *s = day_blocks(d, &d->series.v[i], 0, 0, e);
+        bool ok = s != NULL, more = true;
+        while (ok && more) {
+            day_block b;
+            ok = day_next(d, s, &b, &more, e);
+            if (ok && more) verify_block(v, d, s, &b, name);
+        }
+        sqlite3_finalize(s);
+        if (!ok) return false;
+    }
+    return true;
+}
+
+static bool verify_database(verifying *v, day *d, const char *name, err *e)
+{
+    sqlite3_stmt *s = database_prepare(&d->db, "PRAGMA integrity_check(10)", e);
+    bool ok = s != NULL, row = true;
+    while (ok && (ok = database_step(&d->db, s, &row, e)) && row) {
+        const char *says = (const char *)sqlite3_column_text(s, 0);
+        if (says && strcmp(says, "ok") != 0) problem(v, "%s: %s", name, says);
+    }
+    sqlite3_finalize(s);
+    uint64_t lost = 0;
+    ok = ok && database_number(
+                   &d->db, "SELECT count(*) FROM block WHERE series NOT IN (SELECT id FROM series)",
+                   &lost, e);
+    if (ok && lost) problem(v, "%s: %" PRIu64 " blocks have no series", name, lost);
+    return ok;
+}
+
+static void verify_items(verifying *v)
+{
+    reader *r = &v->x->r;
+    if (r->n_damaged) problem(v, "journal: %" PRIu64 " items are damaged", r->n_damaged);
+    for (size_t i = 0; i < r->items.n; i++) {
+        model m;
+        err e = {0};
+        const item *x = &r->items.v[i].x;
+        v->out->n_items++;
+        v->out->n_samples += x->n_samples;
+        arena_reset(&v->a);
+        if (!otlp_decode(x->bytes.p, x->bytes.n, &(otlp_decode_opts){.layout = x->layout}, &v->a,
+                         &m, &e))
+            problem(v, "journal: item %" PRIu64 ": %s", r->items.v[i].seq, e.msg);
+        else if (m.profiles.n != x->n_profiles)
+            problem(v, "journal: item %" PRIu64 ": it says %zu profiles and has %zu",
+                    r->items.v[i].seq, x->n_profiles, m.profiles.n);
+    }
+}
+
+static void on_broken(void *who, day_name name, const err *why)
+{
+    (void)name;
+    problem(who, "%s", why->msg);
+}
+
+bool embedded_verify(store *s, void (*tell)(void *who, const char *line), void *who,
+                     store_check *out, err *e)
+{
+    embedded *x = (embedded *)s;
+    *out = (store_check){0};
+    verifying v = {.x = x, .problem = tell, .who = who, .out = out};
+    pthread_mutex_lock(&x->reading);
+    reader was = x->r;
+    x->r.broken = on_broken; /* verifying changes nothing */
+    x->r.who = &v;
+    bool ok = reader_begin(&x->r, 0, 0, e);
+    for (size_t i = 0; ok && i < x->r.n_days; i++) {
+        char name[DAY_NAME];
+        err why = {0};
+        day_name_text(x->r.days[i]->name, name);
+        out->n_files++;
+        if (!verify_database(&v, x->r.days[i], name, &why) ||
+            !verify_blocks(&v, x->r.days[i], name, &why))
+            problem(&v, "%s", why.msg);
+    }
+    if (ok) verify_items(&v);
+    if (ok) reader_end(&x->r);
+    x->r.broken = was.broken;
+    x->r.who = was.who;
+    pthread_mutex_unlock(&x->reading);
+    arena_free(&v.a);
+    return ok;
+}

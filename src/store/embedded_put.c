@@ -1,0 +1,312 @@
+#include "store/embedded.h"
+
+#include <errno.h>
+#include "wire/otlp.h"
+#include "base/ban.h"
+
+#define RETRY_NS NS_PER_S
+
+void group_free(group *g)
+{
+    buf_free(&g->bytes);
+    free(g->v);
+    free(g->keys);
+    *g = (group){0};
+}
+
+static void group_reset(group *g)
+{
+    buf_reset(&g->bytes);
+    g->n = g->n_keys = 0;
+    g->n_items = g->oldest = 0;
+}
+
+static bool add_pending(group *g, const pending *p)
+{
+    if (g->n == g->cap) {
+        size_t cap = g->cap ? g->cap * 2 : 64;
+        pending *v = realloc(g->v, cap * sizeof *v);
+        if (!v) return false;
+        g->v = v;
+        g->cap = cap;
+    }
+    g->v[g->n++] = *p;
+    return true;
+}
+
+static bool add_key(group *g, content_key k)
+{
+    if (g->n_keys == g->cap_keys) {
+        size_t cap = g->cap_keys ? g->cap_keys * 2 : 64;
+        content_key *v = realloc(g->keys, cap * sizeof *v);
+        if (!v) return false;
+        g->keys = v;
+        g->cap_keys = cap;
+    }
+    g->keys[g->n_keys++] = k;
+    return true;
+}
+
+/* ---- put, under the lock ---- */
+
+static bool refuse_early(embedded *x, size_t bytes, err *e)
+{
+    if (x->broken_until && world_now(x->world) < x->broken_until) {
+        x->n.refused_disk++;
+        if (e) *e = x->broken;
+        return false;
+    }
+    if (x->next.bytes.n + x->in_flight + bytes > x->o.max_queue) {
+        x->n.refused_full++;
+        return err_set(e, ERR_LIMIT, "the queue of the store is full (%zu bytes wait)",
+                       x->next.bytes.n + x->in_flight);
+    }
+    return true;
+}
+
+/* The model and the bytes of the item, whichever of them is missing. */
+static bool complete(embedded *x, const store_item *i, model *decoded, const model **m, str *bytes,
+                     layout *l, err *e)
+{
+    *m = i->model;
+    *bytes = i->bytes;
+    *l = i->layout;
+    if (!*m && !bytes->n) return err_set(e, ERR_USAGE, "an item has a model or bytes");
+    if (!*m) {
+        layout_verdict verdict = {0};
+        if (!otlp_decode(bytes->p, bytes->n, &(otlp_decode_opts){.layout = *l, .verdict = &verdict},
+                         &x->scratch, decoded, e))
+            return false;
+        *m = decoded;
+        if (!*l) *l = verdict.layout;
+    }
+    if (!bytes->n) {
+        buf_reset(&x->encoded);
+        *l = LAYOUT_CURRENT;
+        if (!otlp_encode(*m, &(otlp_encode_opts){.layout = *l}, &x->encoded, e)) return false;
+        *bytes = buf_view(&x->encoded);
+    }
+    return true;
+}
+
+/* Marks the profiles that are known; the others become known.  *fresh: how many those are. */
+static bool find_duplicates(embedded *x, const content_key *k, size_t n, uint8_t *skip,
+                            size_t *fresh)
+{
+    size_t before = x->next.n_keys;
+    *fresh = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (keys_has(&x->keys, k[i])) {
+            skip[i / 8] |= (uint8_t)(1u << (i & 7));
+            continue;
+        }
+        if (!add_key(&x->next, k[i]) || !keys_add(&x->keys, k[i])) {
+            while (x->next.n_keys > before) keys_remove(&x->keys, x->next.keys[--x->next.n_keys]);
+            return false;
+        }
+        ++*fresh;
+    }
+    return true;
+}
+
+static bool no_memory(err *e) { return err_sys(e, ENOMEM, "no memory for an item"); }
+
+/* Keys, duplicates and times of the item; the keys are the group's from then on. */
+static bool look_over_profiles(embedded *x, const model *m, item *to, pending *p, err *e)
+{
+    content_key *k = arena_new(&x->scratch, content_key, m->profiles.n);
+    uint8_t *skip = arena_zero(&x->scratch, m->profiles.n / 8 + 1);
+    if (!k || !skip) return no_memory(e);
+    if (!content_keys(m, &x->scratch, k, e)) return false;
+    if (!find_duplicates(x, k, m->profiles.n, skip, &p->n_stored)) return no_memory(e);
+    p->n_duplicates = p->n_profiles - p->n_stored;
+    to->keys = (const uint8_t *)k;
+    to->skip = skip;
+    to->n_profiles = p->n_profiles;
+    for (size_t i = 0; i < m->profiles.n; i++) {
+        if (item_skips(to, i)) continue;
+        profile_times(m, &m->profiles.v[i], to->received, &to->first, &to->last);
+        p->n_samples += m->profiles.v[i].n_samples;
+    }
+    to->n_samples = p->n_samples;
+    return true;
+}
+
+static void add_record(embedded *x, const item *to)
+{
+    size_t at = journal_begin(&x->next.bytes);
+    put_item(&x->next.bytes, to);
+    journal_end(&x->next.bytes, at);
+    x->next.n_items++;
+    if (!x->next.oldest) x->next.oldest = to->received;
+}
+
+static bool put_locked(embedded *x, const store_item *i, err *e)
+{
+    model decoded;
+    const model *m;
+    item to = {.received = i->received ? i->received : x->world->wall(x->world->who),
+               .first = UINT64_MAX,
+               .n_bytes = i->n_bytes,
+               .sender = i->sender,
+               .recognised = i->recognised};
+    arena_reset(&x->scratch);
+    if (!refuse_early(x, i->bytes.n, e) || !complete(x, i, &decoded, &m, &to.bytes, &to.layout, e))
+        return false;
+    if (!i->bytes.n && !refuse_early(x, to.bytes.n, e)) return false;
+    pending p = {.done = i->done, .cookie = i->cookie, .n_profiles = m->profiles.n};
+    if (!add_pending(&x->next, &p)) return no_memory(e);
+    if (!look_over_profiles(x, m, &to, &p, e)) {
+        x->next.n--;
+        return false;
+    }
+    x->next.v[x->next.n - 1] = p;
+    x->n_put++;
+    if (!p.n_stored) return true; /* nothing to write; it waits for what it repeats */
+    buf losses = {0};
+    put_ledger(&losses, i->ledger);
+    to.ledger = buf_view(&losses);
+    add_record(x, &to); /* a group that lacks memory is refused when it is written */
+    buf_free(&losses);
+    return true;
+}
+
+bool embedded_put(store *s, const store_item *i, err *e)
+{
+    embedded *x = (embedded *)s;
+    if (x->read_only) return err_set(e, ERR_USAGE, "%s is open for reading", x->dir);
+    pthread_mutex_lock(&x->lock);
+    bool ok = put_locked(x, i, e);
+    bool wake = ok && x->writer_waits;
+    if (wake) x->writer_waits = false;
+    pthread_mutex_unlock(&x->lock);
+    if (wake) pthread_cond_signal(&x->filled);
+    return ok;
+}
+
+/* ---- the group is written ---- */
+
+/* Nothing that waits can be kept: who repeats what is refused is refused, too. */
+static void forget(embedded *x, const group *g)
+{
+    for (size_t i = 0; i < g->n_keys; i++) keys_remove(&x->keys, g->keys[i]);
+    x->n.refused_disk += g->n;
+}
+
+static void count_group(embedded *x, const group *g, uint64_t first_seq)
+{
+    x->n.items += g->n;
+    x->n.groups += g->n_items > 0;
+    x->n.bytes += g->bytes.n;
+    for (size_t i = 0; i < g->n; i++) {
+        x->n.profiles += g->v[i].n_stored;
+        x->n.duplicates += g->v[i].n_duplicates;
+        x->n.samples += g->v[i].n_samples;
+    }
+    if (!g->n_items) return;
+    x->durable = first_seq + g->n_items - 1;
+    x->raw_bytes += g->bytes.n;
+    x->raw_items += g->n_items;
+    if (!x->oldest_raw) x->oldest_raw = g->oldest;
+}
+
+static void tell(const group *g, const err *refused)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        const pending *p = &g->v[i];
+        store_result r = {.n_profiles = p->n_profiles, .refused = refused};
+        if (!refused) {
+            r.n_stored = p->n_stored;
+            r.n_duplicates = p->n_duplicates;
+        }
+        if (p->done) p->done(p->cookie, &r);
+    }
+}
+
+/* Takes what waits, writes it, tells.  Called with the lock, which it gives away meanwhile.  false: it was refused. */
+static bool write_group(embedded *x, err *e)
+{
+    group g = x->next;
+    x->next = x->busy;
+    x->busy = g;
+    x->in_flight = x->busy.bytes.n;
+    pthread_mutex_unlock(&x->lock);
+
+    err why = {0};
+    uint64_t first = 0;
+    pthread_mutex_lock(&x->writing);
+    bool ok = !x->busy.n_items || journal_write(&x->j, &x->busy.bytes, &first, &why);
+    pthread_mutex_unlock(&x->writing);
+    embedded_at(x, ok ? "synced" : "refused");
+
+    pthread_mutex_lock(&x->lock);
+    group late = {0};
+    x->in_flight = 0;
+    if (ok) {
+        count_group(x, &x->busy, first);
+        x->broken_until = 0;
+    } else {
+        late = x->next; /* put meanwhile: may be repeats of what is refused */
+        x->next = (group){0};
+        forget(x, &x->busy);
+        forget(x, &late);
+        bool again = x->broken_until != 0;
+        x->broken = why;
+        x->broken_until = world_now(x->world) + RETRY_NS;
+        if (!again) embedded_say(x, true, "store: new data is refused: %s", why.msg);
+    }
+    uint64_t settled = x->busy.n + late.n;
+    pthread_mutex_unlock(&x->lock);
+
+    tell(&x->busy, ok ? NULL : &why);
+    tell(&late, &why);
+    group_reset(&x->busy);
+    group_free(&late);
+
+    pthread_mutex_lock(&x->lock);
+    x->n_settled += settled;
+    if (!ok && !x->group_error.code) x->group_error = why;
+    pthread_cond_broadcast(&x->settled);
+    if (ok && x->raw_bytes >= x->o.max_raw) pthread_cond_signal(&x->worked);
+    if (!ok && e) *e = why;
+    return ok;
+}
+
+bool embedded_commit(store *s, err *e)
+{
+    embedded *x = (embedded *)s;
+    bool ok = true;
+    if (x->read_only) return true;
+    pthread_mutex_lock(&x->lock);
+    if (!x->threads) {
+        while (x->next.n && ok) ok = write_group(x, e);
+    } else {
+        uint64_t want = x->n_put;
+        x->group_error = (err){0};
+        while (x->n_settled < want) {
+            pthread_cond_signal(&x->filled);
+            pthread_cond_wait(&x->settled, &x->lock);
+        }
+        ok = x->group_error.code == ERR_OK;
+        if (!ok && e) *e = x->group_error;
+    }
+    pthread_mutex_unlock(&x->lock);
+    return ok;
+}
+
+void *embedded_writer(void *who)
+{
+    embedded *x = who;
+    pthread_mutex_lock(&x->lock);
+    for (;;) {
+        while (!x->next.n && !x->closing) {
+            x->writer_waits = true;
+            pthread_cond_wait(&x->filled, &x->lock);
+        }
+        x->writer_waits = false;
+        if (!x->next.n) break;
+        (void)write_group(x, NULL);
+    }
+    pthread_mutex_unlock(&x->lock);
+    return NULL;
+}

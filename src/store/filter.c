@@ -1,0 +1,225 @@
+#include "store/filter.h"
+
+#include "wire/json.h"
+#include "base/ban.h"
+
+/* ---- labels ---- */
+
+static void put_json(json_out *o, const any *v)
+{
+    switch ((any_kind)v->kind) {
+    case ANY_EMPTY:
+    case ANY_STRREF: json_put_null(o); break;
+    case ANY_STRING: json_put_str(o, any_str(v)); break;
+    case ANY_BOOL: json_put_bool(o, v->i != 0); break;
+    case ANY_INT: json_put_i64(o, v->i); break;
+    case ANY_DOUBLE: json_put_double(o, v->d); break;
+    case ANY_BYTES: json_put_base64(o, any_str(v)); break;
+    case ANY_ARRAY:
+        json_put_array_flat(o);
+        for (uint32_t i = 0; i < v->n; i++) put_json(o, &v->array[i]);
+        json_put_array_end(o);
+        break;
+    case ANY_KVLIST:
+        json_put_object(o);
+        for (uint32_t i = 0; i < v->n; i++) {
+            json_put_key(o, v->kvlist[i].key);
+            put_json(o, &v->kvlist[i].value);
+        }
+        json_put_object_end(o);
+        break;
+    }
+}
+
+str label_text(const any *v, buf *scratch)
+{
+    if (v->kind == ANY_STRING) return any_str(v);
+    if (v->kind == ANY_EMPTY) return (str){"", 0};
+    buf_reset(scratch);
+    json_out o = {.b = scratch};
+    put_json(&o, v);
+    return buf_view(scratch);
+}
+
+/* ---- rules ---- */
+
+static bool add_rule(filter *f, const store_matcher *m, err *e)
+{
+    if (f->n_rules == FILTER_MATCHERS)
+        return err_set(e, ERR_LIMIT, "a selector has at most %d matchers", FILTER_MATCHERS);
+    filter_rule *r = &f->rules[f->n_rules++];
+    *r = (filter_rule){.key = m->key, .op = m->op, .value = m->value};
+    if (m->op != STORE_LIKE && m->op != STORE_NOT_LIKE) return true;
+    char *whole = arena_alloc(&f->a, m->value.n + 8);
+    if (!whole) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    int n = snprintf(whole, m->value.n + 8, "^(?:%.*s)$", STR_ARG(m->value));
+    return pattern_new((str){whole, (size_t)n}, false, "selector", &f->a, &r->pattern, e);
+}
+
+bool filter_open(filter *f, const store_selector *q, err *e)
+{
+    *f = (filter){.q = *q};
+    const char *slash = q->type.n ? memchr(q->type.p, '/', q->type.n) : NULL;
+    f->type = slash ? (str){q->type.p, (size_t)(slash - q->type.p)} : q->type;
+    if (slash) f->unit = (str){slash + 1, q->type.n - f->type.n - 1};
+    for (size_t i = 0; i < q->n_matchers; i++)
+        if (!add_rule(f, &q->matchers[i], e)) {
+            filter_close(f);
+            return false;
+        }
+    return true;
+}
+
+void filter_close(filter *f)
+{
+    for (size_t i = 0; i < f->n_rules; i++) pattern_free(f->rules[i].pattern);
+    arena_free(&f->a);
+    arena_free(&f->memory);
+    buf_free(&f->scratch);
+    *f = (filter){0};
+}
+
+bool filter_dict(filter *f, const model *m, err *e)
+{
+    f->m = m;
+    arena_reset(&f->memory);
+    for (size_t i = 0; i < f->n_rules; i++) {
+        f->rules[i].by_attribute = arena_zero(&f->memory, m->dict.attributes.n + 1);
+        if (!f->rules[i].by_attribute) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    }
+    return true;
+}
+
+static bool fits(const filter_rule *r, str text, bool *yes, err *e)
+{
+    if (r->pattern) {
+        if (!pattern_match(r->pattern, text, yes, e)) return false;
+    } else {
+        *yes = str_eq(r->value, text);
+    }
+    if (r->op == STORE_IS_NOT || r->op == STORE_NOT_LIKE) *yes = !*yes;
+    return true;
+}
+
+static const any *find_key(const keyvalues *kv, str key)
+{
+    for (size_t i = 0; i < kv->n; i++)
+        if (str_eq(kv->v[i].key, key)) return &kv->v[i].value;
+    return NULL;
+}
+
+const any *envelope_label(const resource *r, const scope *s, str key, any *made)
+{
+    const any *v = find_key(&r->attrs, key);
+    if (v) return v;
+    bool name = str_eq(key, STR("otel.scope.name")),
+         version = str_eq(key, STR("otel.scope.version"));
+    str text = name ? s->name : version ? s->version : (str){0};
+    if (text.n) {
+        *made = (any){.kind = ANY_STRING, .n = (uint32_t)text.n, .s = text.p};
+        return made;
+    }
+    return find_key(&s->attrs, key);
+}
+
+bool filter_envelope(filter *f, const resource *r, const scope *s, filter_open_rules *open, err *e)
+{
+    *open = 0;
+    for (size_t i = 0; i < f->n_rules; i++) {
+        any made;
+        bool yes = true;
+        const any *v = envelope_label(r, s, f->rules[i].key, &made);
+        if (v && !fits(&f->rules[i], label_text(v, &f->scratch), &yes, e)) return false;
+        if (!yes) return *open = FILTER_NO, true;
+        if (!v) *open |= UINT64_C(1) << i;
+    }
+    return true;
+}
+
+bool filter_type(const filter *f, str type, str unit)
+{
+    return (!f->type.n || str_eq(f->type, type)) && (!f->unit.p || str_eq(f->unit, unit));
+}
+
+/* 1 another key, 2 fits, 3 does not; 0: failed. */
+static unsigned ask_attribute(filter *f, filter_rule *r, uint32_t i, err *e)
+{
+    if (r->by_attribute[i]) return r->by_attribute[i];
+    const attribute *t = &f->m->dict.attributes.v[i];
+    bool yes = false, same = str_eq(f->m->dict.strings.v[t->key], r->key);
+    if (same && !fits(r, label_text(&t->value, &f->scratch), &yes, e)) return 0;
+    return r->by_attribute[i] = !same ? 1 : yes ? 2 : 3;
+}
+
+/* What the first attribute with the rule's key says: 1 when there is none. */
+static unsigned ask_list(filter *f, filter_rule *r, const uint32_t *v, size_t n, err *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        unsigned says = ask_attribute(f, r, v[i], e);
+        if (says != 1) return says;
+    }
+    return 1;
+}
+
+bool filter_profile(filter *f, const profile *p, filter_open_rules *open, err *e)
+{
+    const dict *d = &f->m->dict;
+    if (!filter_type(f, d->strings.v[p->sample_type.type], d->strings.v[p->sample_type.unit]))
+        return *open = FILTER_NO, true;
+    for (size_t i = 0; i < f->n_rules; i++) {
+        if (!(*open >> i & 1)) continue;
+        unsigned says = ask_list(f, &f->rules[i], refs_at(&d->attr_refs, p->attrs), p->attrs.n, e);
+        if (!says) return false;
+        if (says == 3) return *open = FILTER_NO, true;
+        if (says == 2) *open &= ~(UINT64_C(1) << i);
+    }
+    return true;
+}
+
+bool filter_attrs(filter *f, const uint32_t *attrs, size_t n, filter_open_rules open, bool *yes,
+                  err *e)
+{
+    *yes = true;
+    for (size_t i = 0; *yes && i < f->n_rules; i++) {
+        if (!(open >> i & 1)) continue;
+        unsigned says = ask_list(f, &f->rules[i], attrs, n, e);
+        if (!says) return false;
+        if (says == 1 && !fits(&f->rules[i], (str){"", 0}, yes, e)) return false;
+        if (says == 3) *yes = false;
+    }
+    return true;
+}
+
+bool filter_link(const filter *f, const link_ids *l)
+{
+    return (!f->q.trace_id || memcmp(f->q.trace_id, l->trace_id, 16) == 0) &&
+           (!f->q.span_id || memcmp(f->q.span_id, l->span_id, 8) == 0);
+}
+
+/* ---- time ---- */
+
+bool filter_cut(const filter *f, cutter *c, uint64_t moment, sample *s, bool *failed)
+{
+    if (!f->q.start && !f->q.end) return true;
+    if (!s->n_times) return filter_has_time(f, moment);
+    bool paired = s->n_values == s->n_times;
+    if (!paired && s->n_values) return filter_has_time(f, s->times[0]);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n_times; i++) n += filter_has_time(f, s->times[i]);
+    if (n == s->n_times || n == 0) return n != 0;
+    c->times.n = c->values.n = 0;
+    if (!vec_reserve(c->a, &c->times, n) || !vec_reserve(c->a, &c->values, n))
+        return !(*failed = true);
+    for (uint32_t i = 0; i < s->n_times; i++) {
+        if (!filter_has_time(f, s->times[i])) continue;
+        c->times.v[c->times.n++] = s->times[i];
+        if (paired) c->values.v[c->values.n++] = s->values[i];
+    }
+    s->times = c->times.v;
+    s->n_times = n;
+    if (paired) {
+        s->values = c->values.v;
+        s->n_values = n;
+    }
+    return true;
+}

@@ -1,0 +1,171 @@
+#include "store/journal.h"
+
+#include "store/journal_file.h"
+#include <errno.h>
+#include <unistd.h>
+#include "base/ban.h"
+
+/* ---- records in a group ---- */
+
+size_t journal_begin(buf *group)
+{
+    size_t at = group->n;
+    if (!buf_reserve(group, JOURNAL_RECORD)) return at;
+    memset(group->p + at, 0, JOURNAL_RECORD);
+    group->n += JOURNAL_RECORD;
+    return at;
+}
+
+void journal_end(buf *group, size_t at)
+{
+    if (group->failed) return;
+    uint64_t n = group->n - at - JOURNAL_RECORD, zero = 0;
+    uint64_t h = XXH3_64bits(group->p + at + JOURNAL_RECORD, (size_t)n);
+    memcpy(group->p + at + 24, &n, 8);
+    memcpy(group->p + at + 32, &h, 8);
+    buf_put(group, &zero, (size_t)(-n & 7));
+}
+
+/* ---- the writer ---- */
+
+static bool add_segment(journal *j, journal_segment s, err *e)
+{
+    if (j->n == j->cap) {
+        size_t cap = j->cap ? j->cap * 2 : 16;
+        journal_segment *v = realloc(j->v, cap * sizeof *v);
+        if (!v) return err_sys(e, ENOMEM, "no memory for the journal");
+        j->v = v;
+        j->cap = cap;
+    }
+    j->v[j->n++] = s;
+    return true;
+}
+
+static void drop_segment(journal *j, size_t i)
+{
+    memmove(j->v + i, j->v + i + 1, (j->n - i - 1) * sizeof *j->v);
+    j->n--;
+}
+
+static bool skip_record(void *who, uint64_t seq, str bytes, err *e)
+{
+    (void)who, (void)seq, (void)bytes, (void)e;
+    return true;
+}
+
+bool journal_open(journal *j, sqlite3_vfs *vfs, const char *dir, const world *w, bool no_sync,
+                  uint64_t through, err *e)
+{
+    *j = (journal){.vfs = vfs, .dir = dir, .world = w, .no_sync = no_sync, .next_seq = through + 1};
+    segment_list list = {0};
+    if (!segments_list(vfs, dir, &list, e)) return false;
+    bool ok = true;
+    for (size_t i = 0; ok && i < list.n; i++) ok = add_segment(j, list.v[i], e);
+    free(list.v);
+    journal_scan scan = {.from = through + 1, .to = UINT64_MAX};
+    ok = ok && journal_read(vfs, dir, &scan, skip_record, NULL, e);
+    if (ok && scan.last >= j->next_seq) j->next_seq = scan.last + 1;
+    /* Numbers that a segment promised are not used again, even if nothing of it can be read any more. */
+    for (size_t i = 0; ok && i < j->n; i++)
+        if (j->v[i].first_seq > j->next_seq) j->next_seq = j->v[i].first_seq;
+    if (!ok) journal_close(j);
+    return ok;
+}
+
+void journal_close(journal *j)
+{
+    vfile_close(j->f);
+    free(j->v);
+    j->f = NULL;
+    j->v = NULL;
+    j->n = j->cap = 0;
+}
+
+/* A name for segment `number`: a file that is no longer needed, renamed, or a new one. */
+static bool take_file(journal *j, uint32_t number, uint64_t want, err *e)
+{
+    char path[JOURNAL_PATH], old[JOURNAL_PATH];
+    segment_path(j->dir, number, path);
+    if (j->n && j->v[0].spare && want <= JOURNAL_SEGMENT) {
+        segment_path(j->dir, j->v[0].number, old);
+        if (rename(old, path) == 0) drop_segment(j, 0);
+    }
+    j->f = vfile_open(j->vfs, path, VFILE_WRITE, e);
+    return j->f && vfile_reserve(j->f, want, e);
+}
+
+static void give_up(journal *j)
+{
+    vfile_close(j->f);
+    j->f = NULL;
+}
+
+static bool begin_segment(journal *j, uint64_t bytes, err *e)
+{
+    uint64_t want =
+        bytes + JOURNAL_HEADER > JOURNAL_SEGMENT ? bytes + JOURNAL_HEADER : JOURNAL_SEGMENT;
+    journal_segment s = {.number = j->n ? j->v[j->n - 1].number + 1 : 1,
+                         .salt = j->world->random(j->world->who),
+                         .first_seq = j->next_seq,
+                         .end = JOURNAL_HEADER};
+    give_up(j);
+    char head[JOURNAL_HEADER];
+    segment_header(&s, head);
+    bool made = take_file(j, s.number, want, e);
+    if (made && vfile_write(j->f, 0, (str){head, sizeof head}, e) && add_segment(j, s, e))
+        return true;
+    char path[JOURNAL_PATH];
+    segment_path(j->dir, s.number, path);
+    give_up(j);
+    (void)vfile_remove(j->vfs, path, NULL);
+    return false;
+}
+
+/* Gives the records of the group their numbers and the segment's salt. */
+static uint64_t number_records(buf *group, uint64_t seq, uint64_t salt)
+{
+    for (size_t at = 0; at < group->n; seq++) {
+        uint64_t n;
+        char *p = group->p + at;
+        memcpy(&n, p + 24, 8);
+        memcpy(p + 8, &seq, 8);
+        memcpy(p + 16, &salt, 8);
+        record_seal(p);
+        at += JOURNAL_RECORD + (size_t)((n + 7) & ~UINT64_C(7));
+    }
+    return seq;
+}
+
+bool journal_write(journal *j, buf *group, uint64_t *first_seq, err *e)
+{
+    if (group->failed) return err_sys(e, ENOMEM, "no memory for a group of items");
+    if (!j->f || j->v[j->n - 1].end + group->n > JOURNAL_SEGMENT)
+        if (!begin_segment(j, group->n, e)) return false;
+    journal_segment *s = &j->v[j->n - 1];
+    uint64_t next = number_records(group, j->next_seq, s->salt);
+    if (!vfile_write(j->f, s->end, buf_view(group), e) || (!j->no_sync && !vfile_sync(j->f, e))) {
+        /* What the disk has of it is not known.  A new segment that begins with the same number makes it void. */
+        give_up(j);
+        return false;
+    }
+    *first_seq = j->next_seq;
+    j->next_seq = next;
+    s->end += group->n;
+    return true;
+}
+
+void journal_release(journal *j, uint64_t through)
+{
+    size_t spares = 0;
+    for (size_t i = 0; i + 1 < j->n && j->v[i + 1].first_seq <= through + 1;) {
+        if (spares < JOURNAL_SPARES && j->v[i].end <= JOURNAL_SEGMENT) {
+            j->v[i++].spare = true;
+            spares++;
+            continue;
+        }
+        char path[JOURNAL_PATH];
+        segment_path(j->dir, j->v[i].number, path);
+        (void)vfile_remove(j->vfs, path, NULL);
+        drop_segment(j, i);
+    }
+}

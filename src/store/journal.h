@@ -1,0 +1,71 @@
+/* store/journal.h - what was acknowledged and waits for compaction: records in segments, one sync for a group of them.
+ *
+ *   DIR/raw-00000007.log     [header | record | record | ...]         the newest segment is written, older ones are complete
+ *   header  64 bytes: "KILNRAW1", u32 number, u32 0, u64 salt, u64 first_seq, 24 bytes 0, u64 XXH3 of the bytes before it
+ *   record  u32 "KREC", u32 low half of the XXH3 of the header's other bytes, u64 seq, u64 salt, u64 bytes, u64 XXH3 of the
+ *           bytes; then they, padded to 8
+ *
+ * (1) Sequence numbers rise by one.  A segment holds [first_seq, first_seq of the next segment): records beyond are of a group
+ *     that could not be synced and was never acknowledged.
+ * (2) A record counts when its salt is its segment's: segments are used again (writing over blocks that the disk has already
+ *     is cheaper), and what lay there before has another salt.
+ * (3) The header is written before the records, so who reads a record and then finds the header unchanged has read well. */
+#pragma once
+#include "store/bytes.h"
+#include "store/vfile.h"
+#include "net/world.h"
+
+#define JOURNAL_SEGMENT (UINT64_C(16) << 20)
+enum { JOURNAL_RECORD = 40, JOURNAL_HEADER = 64, JOURNAL_SPARES = 4 };
+
+typedef struct journal_segment {
+    uint32_t number;
+    uint64_t salt, first_seq;
+    uint64_t end; /* bytes */
+    bool spare;   /* all of it was compacted: may be written over */
+} journal_segment;
+
+typedef struct journal {
+    sqlite3_vfs *vfs;
+    const char *dir;
+    const world *world;
+    bool no_sync;
+    journal_segment *v; /* by number */
+    size_t n, cap;
+    vfile *f; /* of the newest; NULL: the next write begins a new one */
+    uint64_t next_seq;
+} journal;
+
+/* Room for a record in a group; its bytes follow, then journal_end. */
+size_t journal_begin(buf *group);
+void journal_end(buf *group, size_t at);
+
+/* Takes up what is there, with sequence numbers above `through`. */
+NODISCARD bool journal_open(journal *j, sqlite3_vfs *vfs, const char *dir, const world *w,
+                            bool no_sync, uint64_t through, err *e);
+void journal_close(journal *j);
+
+/* Numbers the records of the group, writes and syncs them.  *first_seq: of the first.  false: none of them counts. */
+NODISCARD bool journal_write(journal *j, buf *group, uint64_t *first_seq, err *e);
+
+/* Removes (or keeps for writing over) segments whose records are all <= through. */
+void journal_release(journal *j, uint64_t through);
+
+/* ---- reading, by anyone ---- */
+
+typedef bool journal_visit(void *who, uint64_t seq, str bytes, err *e);
+
+typedef struct journal_scan {
+    uint64_t from, to; /* sequence numbers, both inside */
+    uint64_t last;     /* seen; from - 1: none */
+    uint64_t n_items, n_bytes, n_damaged;
+    bool gap; /* the record `from` is no longer there: it was compacted meanwhile */
+} journal_scan;
+
+/* Visits records in order.  `bytes` live until the visitor returns.  ERR_MISMATCH: a segment was used again under the reader, who
+ * should begin anew. */
+NODISCARD bool journal_read(sqlite3_vfs *vfs, const char *dir, journal_scan *s,
+                            journal_visit *visit, void *who, err *e);
+
+/* Bytes of all segments on disk, and of the records that `through` leaves. */
+NODISCARD bool journal_size(sqlite3_vfs *vfs, const char *dir, uint64_t *bytes, err *e);

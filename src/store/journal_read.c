@@ -1,0 +1,139 @@
+#include "store/journal_file.h"
+
+#include <errno.h>
+#include "base/ban.h"
+
+enum { WINDOW = 1 << 20 };
+
+/* A segment seen through a window that grows to the largest record. */
+typedef struct window {
+    vfile *f;
+    char *p;
+    size_t n, cap;
+    uint64_t at; /* of p in the file */
+} window;
+
+/* n bytes at `at`, or fewer at the end of the file. */
+static bool look(window *w, uint64_t at, size_t n, str *out, err *e)
+{
+    if (at < w->at || at + n > w->at + w->n) {
+        size_t want = n > WINDOW ? n : WINDOW;
+        if (want > w->cap) {
+            char *p = realloc(w->p, want);
+            if (!p) return err_sys(e, ENOMEM, "no memory to read the journal");
+            w->p = p;
+            w->cap = want;
+        }
+        w->at = at;
+        w->n = 0;
+        if (!vfile_read(w->f, at, w->p, want, &w->n, e)) return false;
+    }
+    size_t left = (size_t)(w->at + w->n - at);
+    *out = (str){w->p + (at - w->at), n < left ? n : left};
+    return true;
+}
+
+typedef struct walk {
+    journal_scan *s;
+    journal_visit *visit;
+    void *who;
+    window w;
+    uint64_t
+        pending_damage; /* records with a bad hash since the last good one: a torn tail is none */
+} walk;
+
+static bool one_record(walk *k, const journal_segment *seg, uint64_t limit, uint64_t *at, bool *end,
+                       err *e)
+{
+    str head, bytes;
+    uint64_t seq, n, hash;
+    *end = true;
+    if (!look(&k->w, *at, JOURNAL_RECORD, &head, e)) return false;
+    if (head.n < JOURNAL_RECORD || !record_fits(head.p, seg->salt)) return true;
+    memcpy(&seq, head.p + 8, 8);
+    memcpy(&n, head.p + 24, 8);
+    memcpy(&hash, head.p + 32, 8);
+    if (seq >= limit || seq < seg->first_seq || n > seg->end) return true;
+    if (seq > k->s->to) return true;
+    *at += JOURNAL_RECORD;
+    if (seq >= k->s->from) {
+        if (!look(&k->w, *at, (size_t)n, &bytes, e)) return false;
+        if (bytes.n == n && XXH3_64bits(bytes.p, bytes.n) == hash) {
+            k->s->n_damaged += k->pending_damage;
+            k->pending_damage = 0;
+            k->s->last = seq;
+            k->s->n_items++;
+            k->s->n_bytes += n;
+            if (!k->visit(k->who, seq, bytes, e)) return false;
+        } else {
+            k->pending_damage++;
+        }
+    }
+    *at += (n + 7) & ~UINT64_C(7);
+    *end = false;
+    return true;
+}
+
+/* The header as it is now is the header as it was. */
+static bool still_there(walk *k, const journal_segment *seg, err *e)
+{
+    char head[JOURNAL_HEADER];
+    size_t got;
+    journal_segment now;
+    if (!vfile_read(k->w.f, 0, head, sizeof head, &got, e)) return false;
+    if (got == sizeof head && segment_parse(head, &now) && now.salt == seg->salt) return true;
+    return err_set(e, ERR_MISMATCH, "the journal was compacted while it was read");
+}
+
+static bool one_segment(walk *k, sqlite3_vfs *vfs, const char *dir, const journal_segment *seg,
+                        uint64_t limit, err *e)
+{
+    char path[JOURNAL_PATH];
+    err why = {0};
+    segment_path(dir, seg->number, path);
+    k->w.f = vfile_open(vfs, path, VFILE_READ, &why);
+    if (!k->w.f) {
+        if (why.sys == ENOENT)
+            return err_set(e, ERR_MISMATCH, "the journal was compacted while it was read");
+        if (e) *e = why;
+        return false;
+    }
+    k->w.n = 0;
+    k->pending_damage = 0;
+    bool ok = still_there(k, seg, e), end = false;
+    for (uint64_t at = JOURNAL_HEADER; ok && !end;) ok = one_record(k, seg, limit, &at, &end, e);
+    ok = ok && still_there(k, seg, e);
+    vfile_close(k->w.f);
+    return ok;
+}
+
+bool journal_read(sqlite3_vfs *vfs, const char *dir, journal_scan *s, journal_visit *visit,
+                  void *who, err *e)
+{
+    segment_list list;
+    s->last = s->from - 1;
+    if (!segments_list(vfs, dir, &list, e)) return false;
+    walk k = {.s = s, .visit = visit, .who = who};
+    s->gap = list.n && list.v[0].first_seq > s->from;
+    bool ok = true;
+    for (size_t i = 0; ok && i < list.n; i++) {
+        uint64_t limit = i + 1 < list.n ? list.v[i + 1].first_seq : UINT64_MAX;
+        if (limit <= s->from || list.v[i].first_seq > s->to) continue;
+        ok = one_segment(&k, vfs, dir, &list.v[i], limit, e);
+        if (ok && limit != UINT64_MAX && limit <= s->to && s->last + 1 < limit)
+            s->n_damaged += limit - 1 - s->last; /* the segment had them */
+    }
+    free(k.w.p);
+    free(list.v);
+    return ok;
+}
+
+bool journal_size(sqlite3_vfs *vfs, const char *dir, uint64_t *bytes, err *e)
+{
+    segment_list list;
+    *bytes = 0;
+    if (!segments_list(vfs, dir, &list, e)) return false;
+    for (size_t i = 0; i < list.n; i++) *bytes += list.v[i].end;
+    free(list.v);
+    return true;
+}

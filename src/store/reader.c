@@ -1,0 +1,346 @@
+#include "store/reader.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include "wire/otlp.h"
+#include "base/ban.h"
+
+enum { TRIES = 50 };
+
+void reader_init(reader *r, const day_opts *o, size_t memory, const world *w)
+{
+    *r = (reader){.o = *o, .memory = memory, .world = w};
+    r->o.write = false;
+}
+
+static void close_days(reader *r, size_t from)
+{
+    for (size_t i = from; i < r->n_days; i++) day_close(r->days[i]);
+    r->n_days = from;
+}
+
+void reader_free(reader *r)
+{
+    close_days(r, 0);
+    free(r->days);
+    zipper_free(&r->z);
+    arena_free(&r->raw);
+    arena_free(&r->block);
+}
+
+/* ---- the files that are there ---- */
+
+static bool insert_day(reader *r, size_t at, day *d, err *e)
+{
+    if (r->n_days == r->cap_days) {
+        size_t cap = r->cap_days ? r->cap_days * 2 : 16;
+        day **v = realloc(r->days, cap * sizeof *v);
+        if (!v) return err_sys(e, ENOMEM, "no memory for the list of files");
+        r->days = v;
+        r->cap_days = cap;
+    }
+    memmove(r->days + at + 1, r->days + at, (r->n_days - at) * sizeof *r->days);
+    r->days[at] = d;
+    r->n_days++;
+    return true;
+}
+
+static void remove_day(reader *r, size_t at)
+{
+    day_close(r->days[at]);
+    memmove(r->days + at, r->days + at + 1, (r->n_days - at - 1) * sizeof *r->days);
+    r->n_days--;
+}
+
+static void say_broken(reader *r, day_name name, const err *why)
+{
+    if (r->broken) r->broken(r->who, name, why);
+}
+
+/* Makes r->days what the directory has. */
+static bool match_files(reader *r, err *e)
+{
+    day_names names;
+    if (!day_list(r->o.dir, &names, e)) return false;
+    bool ok = true;
+    size_t at = 0;
+    for (size_t i = 0; ok && i < names.n; i++) {
+        while (at < r->n_days && day_name_cmp(r->days[at]->name, names.v[i]) < 0) remove_day(r, at);
+        if (at < r->n_days && day_name_cmp(r->days[at]->name, names.v[i]) == 0) {
+            at++;
+            continue;
+        }
+        err why = {0};
+        day *d = day_open(&r->o, names.v[i], 0, &why);
+        if (d) {
+            ok = insert_day(r, at, d, e);
+            if (ok)
+                at++;
+            else
+                day_close(d);
+        } else if (why.code == ERR_MALFORMED || why.code == ERR_UNSUPPORTED) {
+            say_broken(r, names.v[i], &why);
+        } else if (why.sys != ENOENT) {
+            if (e) *e = why;
+            ok = false;
+        }
+    }
+    close_days(r, ok ? at : 0);
+    free(names.v);
+    return ok;
+}
+
+static bool begin_days(reader *r, err *e)
+{
+    for (size_t i = 0; i < r->n_days;) {
+        err why = {0};
+        if (day_begin(r->days[i], &r->z, &why)) {
+            if (r->days[i]->through > r->through) r->through = r->days[i]->through;
+            i++;
+            continue;
+        }
+        bool broken = why.code == ERR_MALFORMED;
+        if (broken) say_broken(r, r->days[i]->name, &why);
+        remove_day(r, i);
+        if (!broken) {
+            if (e) *e = why;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- the journal ---- */
+
+typedef struct gather {
+    reader *r;
+    uint64_t start, end;
+} gather;
+
+static bool keep_item(void *who, uint64_t seq, str bytes, err *e)
+{
+    gather *g = who;
+    item x;
+    if (!take_item(bytes, &x)) return g->r->n_damaged++, true;
+    if (x.first <= x.last && (x.last < g->start || (g->end && x.first >= g->end))) return true;
+    char *copy = arena_alloc(&g->r->raw, bytes.n);
+    raw_item *to = copy ? vec_push(&g->r->raw, &g->r->items) : NULL;
+    if (!to) return err_sys(e, ENOMEM, "no memory for what is not yet compacted");
+    memcpy(copy, bytes.p, bytes.n);
+    *to = (raw_item){.seq = seq, .bytes = {copy, bytes.n}};
+    return take_item(to->bytes, &to->x);
+}
+
+static bool read_journal(reader *r, uint64_t start, uint64_t end, bool *again, err *e)
+{
+    err why = {0};
+    gather g = {r, start, end};
+    journal_scan s = {.from = r->through + 1, .to = UINT64_MAX};
+    arena_reset(&r->raw);
+    r->items.v = NULL;
+    r->items.n = r->items.cap = 0;
+    r->n_damaged = 0;
+    bool ok = journal_read(r->o.vfs, r->o.dir, &s, keep_item, &g, &why);
+    *again = s.gap || (!ok && why.code == ERR_MISMATCH);
+    r->n_damaged += s.n_damaged;
+    if (!ok && !*again && e) *e = why;
+    return ok || *again;
+}
+
+static bool read_catalog(reader *r, err *e)
+{
+    catalog c;
+    bool ok = catalog_open(&c, &r->o, e) && catalog_get(&c, "through", &r->through, e);
+    catalog_close(&c);
+    return ok;
+}
+
+bool reader_begin(reader *r, uint64_t start, uint64_t end, err *e)
+{
+    for (int i = 0; i < TRIES; i++) {
+        bool again = false;
+        r->through = 0;
+        r->begun = true;
+        bool ok = read_catalog(r, e) && match_files(r, e) && begin_days(r, e) &&
+                  read_journal(r, start, end, &again, e);
+        if (ok && !again) return true;
+        reader_end(r);
+        if (!ok) return false;
+    }
+    return err_set(e, ERR_LIMIT, "%s: compaction was faster than the reader, %d times", r->o.dir,
+                   TRIES);
+}
+
+void reader_end(reader *r)
+{
+    size_t used = 0;
+    for (size_t i = r->n_days; i-- > 0;) { /* the newest are asked for most */
+        day_end(r->days[i]);
+        used += r->days[i]->a.used;
+        if (r->memory && used > r->memory) {
+            used -= r->days[i]->a.used;
+            remove_day(r, i);
+        }
+    }
+    arena_reset(&r->raw);
+    arena_reset(&r->block);
+    r->items.v = NULL;
+    r->items.n = r->items.cap = 0;
+    r->begun = false;
+}
+
+/* ---- looks ---- */
+
+bool look_open(look *k, const store_selector *q, const store_budget *b, store_answer *answer,
+               const world *w, err *e)
+{
+    k->answer = answer ? answer : &k->own;
+    *k->answer = (store_answer){0};
+    if (b) k->budget = *b;
+    k->started = world_now(w);
+    k->deadline = k->budget.max_ns ? k->started + k->budget.max_ns : UINT64_MAX;
+    return filter_open(&k->f, q, e);
+}
+
+void look_close(look *k, const world *w)
+{
+    filter_close(&k->f);
+    k->answer->n_samples = k->n_found;
+    k->answer->ns = world_now(w) - k->started;
+}
+
+bool look_over(look *k, const world *w)
+{
+    store_answer *x = k->answer;
+    if (x->partial) return true;
+    const char *why = NULL;
+    if (k->budget.max_samples && k->n_found >= k->budget.max_samples)
+        why = "the budget of samples was reached";
+    if (k->a && k->budget.max_bytes && k->a->used >= k->budget.max_bytes)
+        why = "the budget of bytes was reached";
+    if (world_now(w) >= k->deadline) why = "the budget of time was reached";
+    if (!why) return false;
+    x->partial = true;
+    snprintf(x->why, sizeof x->why, "%s", why);
+    return true;
+}
+
+static bool marks_fit(const store_selector *q, str marks)
+{
+    return (!q->profile_id || marks_have(marks, mark_of(MARK_PROFILE, q->profile_id, 16))) &&
+           (!q->trace_id || marks_have(marks, mark_of(MARK_TRACE, q->trace_id, 16))) &&
+           (!q->span_id || marks_have(marks, mark_of(MARK_SPAN, q->span_id, 8)));
+}
+
+static bool add_payloads(reader *r, day *d, block *b, err *e)
+{
+    for (size_t i = 0; i < b->m.profiles.n; i++)
+        if (b->payload[i] && !day_payload(d, b->payload[i], &r->z, &r->block,
+                                          &b->m.profiles.v[i].original_payload, e))
+            return false;
+    return true;
+}
+
+static bool look_at_block(reader *r, look *k, day *d, sqlite3_stmt *s, const day_block *b,
+                          filter_open_rules open, err *e)
+{
+    bool done = false;
+    if (k->quick &&
+        !k->quick(k->who, b, &d->t, open, filter_covers(&k->f, b->first, b->last), &done, e))
+        return false;
+    k->answer->n_blocks++;
+    if (done) return true;
+    block x;
+    str data;
+    arena_reset(&r->block);
+    unsigned columns = k->columns;
+    if (!filter_covers(&k->f, b->first, b->last)) columns |= BLOCK_TIMES | BLOCK_VALUES;
+    if (k->f.q.trace_id || k->f.q.span_id) columns |= BLOCK_LINKS | BLOCK_TIMES;
+    if (open) columns |= BLOCK_ATTRS | BLOCK_TIMES;
+    if (!day_data(s, b, &data) ||
+        !block_take(data, &d->t, &b->series->s, columns, &r->z, &r->block, &x) ||
+        (k->payloads && !add_payloads(r, d, &x, NULL))) {
+        k->answer->n_damaged++;
+        return true;
+    }
+    k->answer->n_bytes += data.n;
+    x.c.last = b->last;
+    return k->chunk(k->who, &x.c, e);
+}
+
+static bool look_at_series(reader *r, look *k, day *d, const day_series *s, err *e)
+{
+    const str *text = d->t.m.dict.strings.v;
+    filter_open_rules open;
+    if (!filter_type(&k->f, text[s->s.head.sample_type.type], text[s->s.head.sample_type.unit]))
+        return true;
+    if (!filter_envelope(&k->f, &s->s.resource, &s->s.scope, &open, e)) return false;
+    if (open == FILTER_NO) return true;
+    sqlite3_stmt *q = day_blocks(d, s, k->f.q.start, k->f.q.end, e);
+    bool ok = q != NULL, more = true;
+    while (ok && !look_over(k, r->world)) {
+        day_block b;
+        ok = day_next(d, q, &b, &more, e);
+        if (!ok || !more) break;
+        if (marks_fit(&k->f.q, day_marks(q))) ok = look_at_block(r, k, d, q, &b, open, e);
+    }
+    sqlite3_finalize(q);
+    return ok;
+}
+
+static bool look_at_day(reader *r, look *k, day *d, err *e)
+{
+    if (!filter_dict(&k->f, &d->t.m, e) || (k->dict && !k->dict(k->who, &d->t.m, e))) return false;
+    for (size_t i = 0; i < d->series.n && !look_over(k, r->world); i++)
+        if (!look_at_series(r, k, d, &d->series.v[i], e)) return false;
+    return true;
+}
+
+static bool look_at_item(reader *r, look *k, const raw_item *x, err *e)
+{
+    model m;
+    arena_reset(&r->block);
+    k->answer->n_items++;
+    k->answer->n_bytes += x->bytes.n;
+    if (!otlp_decode(x->x.bytes.p, x->x.bytes.n, &(otlp_decode_opts){.layout = x->x.layout},
+                     &r->block, &m, NULL) ||
+        m.profiles.n != x->x.n_profiles) {
+        k->answer->n_damaged++;
+        return true;
+    }
+    profile_facts *f = arena_new(&r->block, profile_facts, m.profiles.n);
+    if (!f) return err_sys(e, ENOMEM, "no memory for what is not yet compacted");
+    for (size_t i = 0; i < m.profiles.n; i++)
+        f[i] = (profile_facts){.seq = x->seq,
+                               .received = x->x.received,
+                               .n_bytes = x->x.n_bytes,
+                               .sender = x->x.sender,
+                               .recognised = x->x.recognised,
+                               .ledger = x->x.ledger,
+                               .key = item_key(&x->x, i),
+                               .skip = item_skips(&x->x, i)};
+    return filter_dict(&k->f, &m, e) && (!k->dict || k->dict(k->who, &m, e)) &&
+           k->chunk(k->who, &(chunk){.m = &m, .facts = f, .first = x->x.first, .last = x->x.last},
+                    e) &&
+           (!k->dict || k->dict(k->who, NULL, e));
+}
+
+bool reader_look(reader *r, look *k, err *e)
+{
+    k->answer->n_damaged += r->n_damaged;
+    for (size_t i = 0; i < r->n_days && !look_over(k, r->world); i++) {
+        err why = {0};
+        if (look_at_day(r, k, r->days[i], &why) && (!k->dict || k->dict(k->who, NULL, &why)))
+            continue;
+        if (why.code != ERR_MALFORMED) {
+            if (e) *e = why;
+            return false;
+        }
+        say_broken(r, r->days[i]->name, &why); /* the rest is served */
+        k->answer->n_damaged++;
+        if (k->dict && !k->dict(k->who, NULL, e)) return false;
+    }
+    for (size_t i = 0; i < r->items.n && !look_over(k, r->world); i++)
+        if (!look_at_item(r, k, &r->items.v[i], e)) return false;
+    return true;
+}

@@ -1,0 +1,70 @@
+/* store/reader.h - looks at a directory as it is at one moment: day files and what the journal has beyond them.
+ *
+ * reader_begin takes snapshots of the files, learns through which number they are compacted, and copies what the journal has
+ * beyond.  Was that compacted meanwhile, it begins anew: every answer has each item once. */
+#pragma once
+#include "store/catalog.h"
+#include "store/chunk.h"
+#include "store/filter.h"
+#include "store/item.h"
+#include "store/journal.h"
+
+typedef struct raw_item {
+    uint64_t seq;
+    str bytes; /* take_item's */
+    item x;
+} raw_item;
+
+typedef struct reader {
+    day_opts o;
+    size_t memory; /* for tables of files that nobody looks at */
+    const world *world;
+    day **days; /* oldest first */
+    size_t n_days, cap_days;
+    zipper z;
+    arena raw, block; /* the journal's items; the block or item at hand */
+    VEC(raw_item) items;
+    uint64_t through;
+    uint64_t n_damaged; /* in the journal, this time */
+    bool begun;
+    /* A file is damaged: told once a file and look. */
+    void (*broken)(void *who, day_name name, const err *why);
+    void *who;
+} reader;
+
+void reader_init(reader *r, const day_opts *o, size_t memory, const world *w);
+void reader_free(reader *r);
+
+/* first, last: items of the journal whose times do not meet them are left out; 0, 0: all. */
+NODISCARD bool reader_begin(reader *r, uint64_t start, uint64_t end, err *e);
+void reader_end(reader *r);
+
+/* ---- going through what a selector means ---- */
+
+typedef struct look {
+    filter f;
+    unsigned columns; /* BLOCK_... */
+    store_budget budget;
+    store_answer *answer, own; /* answer: the caller's, or own */
+    uint64_t started, deadline;
+    uint64_t n_found; /* samples: the visitors count */
+    arena *a;         /* of the answer, for budget.max_bytes */
+
+    void *who;
+    /* A dictionary: what was numbered by the last one is settled now.  NULL at the end. */
+    bool (*dict)(void *who, const model *m, err *e);
+    /* May answer for a block without its data; *done: it has.  NULL: never.  open: rules that its series leaves open. */
+    bool (*quick)(void *who, const day_block *b, const tables *t, filter_open_rules open,
+                  bool covered, bool *done, err *e);
+    bool (*chunk)(void *who, const chunk *c, err *e);
+    bool payloads; /* original payloads are wanted */
+} look;
+
+NODISCARD bool look_open(look *k, const store_selector *q, const store_budget *b,
+                         store_answer *answer, const world *w, err *e);
+void look_close(look *k, const world *w);
+
+/* Sets answer->partial when a budget is reached; true: stop. */
+bool look_over(look *k, const world *w);
+
+NODISCARD bool reader_look(reader *r, look *k, err *e);

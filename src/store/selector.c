@@ -1,0 +1,147 @@
+#include "store/store.h"
+
+#include "base/ban.h"
+
+typedef struct parser {
+    str s;
+    size_t at;
+    arena *a;
+    store_selector *q;
+    VEC(store_matcher) matchers;
+    err *e;
+} parser;
+
+static bool wrong(parser *p, const char *what)
+{
+    return err_at(p->e, ERR_MALFORMED, p->at, "selector: expected %s", what);
+}
+
+static bool no_room(parser *p)
+{
+    return err_set(p->e, ERR_LIMIT, "the selector does not fit the memory budget");
+}
+
+static void blanks(parser *p)
+{
+    while (p->at < p->s.n &&
+           (p->s.p[p->at] == ' ' || p->s.p[p->at] == '\t' || p->s.p[p->at] == '\n'))
+        p->at++;
+}
+
+static bool next_is(parser *p, const char *z)
+{
+    str want = str_of(z), left = {p->s.p + p->at, p->s.n - p->at};
+    if (!str_starts(left, want)) return false;
+    p->at += want.n;
+    return true;
+}
+
+/* Everything up to one of `ends`. */
+static str word(parser *p, const char *ends)
+{
+    size_t from = p->at;
+    while (p->at < p->s.n && !strchr(ends, p->s.p[p->at])) p->at++;
+    return (str){p->s.p + from, p->at - from};
+}
+
+/* "text" with \" \\ \n, or a bare word. */
+static bool value(parser *p, str *out)
+{
+    blanks(p);
+    if (!next_is(p, "\"")) {
+        *out = word(p, " \t\n,}");
+        return out->n || wrong(p, "a value");
+    }
+    char *to = arena_alloc(p->a, p->s.n - p->at);
+    size_t n = 0;
+    if (!to) return no_room(p);
+    for (; p->at < p->s.n && p->s.p[p->at] != '"'; p->at++) {
+        char c = p->s.p[p->at];
+        if (c == '\\' && p->at + 1 < p->s.n && strchr("\"\\n", p->s.p[p->at + 1])) {
+            c = p->s.p[++p->at];
+            if (c == 'n') c = '\n';
+        }
+        to[n++] = c;
+    }
+    *out = (str){to, n};
+    return next_is(p, "\"") || wrong(p, "a closing quote");
+}
+
+static int digit(char c)
+{
+    return c >= '0' && c <= '9'                 ? c - '0'
+           : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                : -1;
+}
+
+static bool id(parser *p, str hex, size_t n, const uint8_t **out)
+{
+    uint8_t *to = arena_alloc(p->a, n);
+    if (!to) return no_room(p);
+    if (hex.n != 2 * n)
+        return wrong(p, n == 16 ? "an id of 32 hex digits" : "an id of 16 hex digits");
+    for (size_t i = 0; i < n; i++) {
+        int high = digit(hex.p[2 * i]), low = digit(hex.p[2 * i + 1]);
+        if (high < 0 || low < 0) return wrong(p, "hex digits");
+        to[i] = (uint8_t)(high << 4 | low);
+    }
+    *out = to;
+    return true;
+}
+
+static bool matcher_at(parser *p)
+{
+    static const struct {
+        const char *text;
+        store_op op;
+    } ops[] = {{"=~", STORE_LIKE}, {"!~", STORE_NOT_LIKE}, {"!=", STORE_IS_NOT}, {"=", STORE_IS}};
+    store_matcher m = {0};
+    blanks(p);
+    if (p->at < p->s.n && p->s.p[p->at] == '"') {
+        if (!value(p, &m.key)) return false;
+    } else {
+        m.key = word(p, " \t\n=!~,{}\"");
+    }
+    if (!m.key.n) return wrong(p, "a label");
+    blanks(p);
+    size_t i = 0;
+    while (i < ARRAY_LEN(ops) && !next_is(p, ops[i].text)) i++;
+    if (i == ARRAY_LEN(ops)) return wrong(p, "=, !=, =~ or !~");
+    m.op = ops[i].op;
+    if (!value(p, &m.value)) return false;
+    if (m.op == STORE_IS && str_eq(m.key, STR("trace_id")))
+        return id(p, m.value, 16, &p->q->trace_id);
+    if (m.op == STORE_IS && str_eq(m.key, STR("span_id"))) return id(p, m.value, 8, &p->q->span_id);
+    if (m.op == STORE_IS && str_eq(m.key, STR("profile_id")))
+        return id(p, m.value, 16, &p->q->profile_id);
+    store_matcher *slot = vec_push(p->a, &p->matchers);
+    if (!slot) return no_room(p);
+    *slot = m;
+    return true;
+}
+
+static bool matchers_at(parser *p)
+{
+    blanks(p);
+    if (next_is(p, "}")) return true;
+    do {
+        if (!matcher_at(p)) return false;
+        blanks(p);
+    } while (next_is(p, ","));
+    return next_is(p, "}") || wrong(p, ", or }");
+}
+
+bool store_selector_parse(str text, arena *a, store_selector *out, err *e)
+{
+    *out = (store_selector){0};
+    parser p = {.s = text, .a = a, .q = out, .e = e};
+    blanks(&p);
+    out->type = word(&p, " \t\n{");
+    blanks(&p);
+    if (next_is(&p, "{") && !matchers_at(&p)) return false;
+    blanks(&p);
+    if (p.at < text.n) return wrong(&p, "the end");
+    out->matchers = p.matchers.v;
+    out->n_matchers = p.matchers.n;
+    return true;
+}

@@ -1,0 +1,128 @@
+#include "store/vfile.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include "base/ban.h"
+
+struct vfile {
+    char *path;
+    sqlite3_file *f; /* szOsFile bytes behind this struct */
+};
+
+bool sqlite_failed(err *e, int rc, const char *what, const char *path)
+{
+    int primary = rc & 0xff;
+    int sys = primary == SQLITE_FULL       ? ENOSPC
+              : primary == SQLITE_IOERR    ? EIO
+              : primary == SQLITE_CANTOPEN ? ENOENT
+              : primary == SQLITE_READONLY ? EROFS
+              : primary == SQLITE_PERM     ? EACCES
+              : primary == SQLITE_BUSY     ? EBUSY
+              : primary == SQLITE_NOMEM    ? ENOMEM
+                                           : EIO;
+    if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB)
+        return err_set(e, ERR_MALFORMED, "%s: %s (%s)", path, what, sqlite3_errstr(rc));
+    return err_sys(e, sys, "%s: %s (%s)", path, what, sqlite3_errstr(rc));
+}
+
+bool vfs_find(const char *name, sqlite3_vfs **out, err *e)
+{
+    sqlite3_initialize();
+    *out = sqlite3_vfs_find(name);
+    return *out || err_set(e, ERR_USAGE, "SQLite has no VFS named %s", name ? name : "(the usual)");
+}
+
+vfile *vfile_open(sqlite3_vfs *vfs, const char *path, vfile_mode mode, err *e)
+{
+    vfile *f = calloc(1, sizeof *f + (size_t)vfs->szOsFile);
+    /* xOpen keeps the name, and expects what sqlite3_open makes of it: terminated twice over. */
+    size_t n = strlen(path);
+    if (f) f->path = calloc(1, n + 4);
+    if (!f || !f->path) {
+        free(f);
+        return (void)err_sys(e, ENOMEM, "no memory to open %s", path), NULL;
+    }
+    memcpy(f->path, path, n);
+    f->f = (sqlite3_file *)(void *)(f + 1);
+    /* A "super journal": the unix VFS syncs the directory with the first sync of a new one. */
+    int flags = SQLITE_OPEN_SUPER_JOURNAL |
+                (mode == VFILE_READ ? SQLITE_OPEN_READONLY
+                                    : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE),
+        got;
+    int rc = vfs->xOpen(vfs, f->path, f->f, flags, &got);
+    if (rc == SQLITE_OK) return f;
+    (void)sqlite_failed(e, rc, "cannot be opened", path);
+    if (f->f->pMethods) f->f->pMethods->xClose(f->f);
+    free(f->path);
+    free(f);
+    return NULL;
+}
+
+void vfile_close(vfile *f)
+{
+    if (!f) return;
+    if (f->f->pMethods) f->f->pMethods->xClose(f->f);
+    free(f->path);
+    free(f);
+}
+
+bool vfile_size(vfile *f, uint64_t *n, err *e)
+{
+    sqlite3_int64 size = 0;
+    int rc = f->f->pMethods->xFileSize(f->f, &size);
+    *n = (uint64_t)size;
+    return rc == SQLITE_OK || sqlite_failed(e, rc, "its size is not known", f->path);
+}
+
+enum { PIECE_MAX = 1 << 24 }; /* xRead and xWrite count in int */
+
+bool vfile_read(vfile *f, uint64_t at, void *p, size_t n, size_t *got, err *e)
+{
+    uint64_t size;
+    *got = 0;
+    if (!vfile_size(f, &size, e)) return false;
+    if (at >= size) return true;
+    if (n > size - at) n = (size_t)(size - at);
+    for (size_t piece; *got < n; *got += piece) {
+        piece = n - *got < PIECE_MAX ? n - *got : PIECE_MAX;
+        int rc =
+            f->f->pMethods->xRead(f->f, (char *)p + *got, (int)piece, (sqlite3_int64)(at + *got));
+        if (rc == SQLITE_IOERR_SHORT_READ) return true; /* cut meanwhile */
+        if (rc != SQLITE_OK) return sqlite_failed(e, rc, "cannot be read", f->path);
+    }
+    return true;
+}
+
+bool vfile_write(vfile *f, uint64_t at, str bytes, err *e)
+{
+    for (size_t done = 0, piece; done < bytes.n; done += piece) {
+        piece = bytes.n - done < PIECE_MAX ? bytes.n - done : PIECE_MAX;
+        int rc =
+            f->f->pMethods->xWrite(f->f, bytes.p + done, (int)piece, (sqlite3_int64)(at + done));
+        if (rc != SQLITE_OK) return sqlite_failed(e, rc, "cannot be written", f->path);
+    }
+    return true;
+}
+
+bool vfile_sync(vfile *f, err *e)
+{
+    int rc = f->f->pMethods->xSync(f->f, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+    return rc == SQLITE_OK || sqlite_failed(e, rc, "cannot be synced", f->path);
+}
+
+bool vfile_reserve(vfile *f, uint64_t n, err *e)
+{
+    int chunk = 1 << 16;
+    sqlite3_int64 size = (sqlite3_int64)n;
+    (void)f->f->pMethods->xFileControl(f->f, SQLITE_FCNTL_CHUNK_SIZE, &chunk);
+    int rc = f->f->pMethods->xFileControl(f->f, SQLITE_FCNTL_SIZE_HINT, &size);
+    return rc == SQLITE_OK || rc == SQLITE_NOTFOUND ||
+           sqlite_failed(e, rc, "has no room on the disk", f->path);
+}
+
+bool vfile_remove(sqlite3_vfs *vfs, const char *path, err *e)
+{
+    int rc = vfs->xDelete(vfs, path, 0);
+    return rc == SQLITE_OK || rc == SQLITE_IOERR_DELETE_NOENT ||
+           sqlite_failed(e, rc, "cannot be removed", path);
+}

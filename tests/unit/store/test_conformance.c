@@ -1,0 +1,440 @@
+/* What every engine has to keep, written against store.h alone and run over a table of engines. */
+#include "../../support/random_model.h"
+#include "../../support/store_models.h"
+
+#include "model/builder.h"
+
+enum { MODELS = 60 };
+#define NOON (UINT64_C(1789000000) * NS_PER_S)
+
+typedef struct engine_case {
+    const char *name;
+    store *(*open)(const char *dir, const store_opts *o, err *e);
+} engine_case;
+
+static store *open_embedded(const char *dir, const store_opts *o, err *e)
+{
+    return store_open(dir, o, e);
+}
+
+static const engine_case engines[] = {{"embedded", open_embedded}};
+static const engine_case *engine; /* the one being tested */
+
+/* ---- a store under test ---- */
+
+typedef struct under_test {
+    place p;
+    store *s;
+    store_opts o;
+    hand_world world;
+} under_test;
+
+static void say(void *who, bool trouble, const char *text)
+{
+    (void)who;
+    if (trouble) print_message("# %s\n", text);
+}
+
+static void reopen(under_test *t)
+{
+    err e = {0};
+    store_close(t->s);
+    t->o.world = &t->world.w;
+    t->s = engine->open(t->p.dir, &t->o, &e);
+    assert_ok(t->s != NULL, &e);
+}
+
+static under_test *begin(const store_opts *o)
+{
+    under_test *t = calloc(1, sizeof *t);
+    t->p = place_new();
+    t->o = o ? *o : (store_opts){.no_threads = true};
+    t->o.say = say;
+    hand_world_init(&t->world, NOON);
+    reopen(t);
+    return t;
+}
+
+static void end(under_test *t)
+{
+    store_close(t->s);
+    place_free(&t->p);
+    free(t);
+}
+
+static void compact(under_test *t)
+{
+    err e = {0};
+    assert_ok(store_compact(t->s, &e), &e);
+}
+
+/* ---- put ---- */
+
+typedef struct verdicts {
+    size_t n, stored, duplicates, refused;
+} verdicts;
+
+static void on_done(void *cookie, const store_result *r)
+{
+    verdicts *v = cookie;
+    v->n++;
+    v->stored += r->n_stored;
+    v->duplicates += r->n_duplicates;
+    v->refused += r->refused != NULL;
+}
+
+static verdicts put(under_test *t, const model *m)
+{
+    err e = {0};
+    verdicts v = {0};
+    store_item i = {.model = m,
+                    .done = on_done,
+                    .cookie = &v,
+                    .sender = STR("test"),
+                    .recognised = STR("otlp 1.10")};
+    assert_ok(store_put(t->s, &i, &e), &e);
+    assert_ok(store_commit(t->s, &e), &e);
+    assert_int_equal(v.n, 1);
+    return v;
+}
+
+static model read_all(under_test *t, const store_selector *q, arena *a)
+{
+    err e = {0};
+    model m;
+    static const store_selector all;
+    store_answer x;
+    assert_ok(store_read(t->s, q ? q : &all, NULL, a, &m, &x, &e), &e);
+    assert_u64(x.n_damaged, 0);
+    assert_true(m.checked);
+    return m;
+}
+
+static void assert_same(digests *want, const model *got, const char *when)
+{
+    digests have = {0};
+    digests_of(&have, got);
+    size_t n = have.n;
+    digests_settle(&have);
+    if (n != have.n) fail_msg("%s: a profile came back twice", when);
+    digests_settle(want);
+    if (want->n != have.n) fail_msg("%s: %zu profiles came back of %zu", when, have.n, want->n);
+    for (size_t i = 0; i < want->n; i++)
+        if (want->v[i] != have.v[i]) fail_msg("%s: a profile came back changed", when);
+    digests_free(&have);
+}
+
+static void check_same(under_test *t, digests *want, const char *when)
+{
+    arena a = {0};
+    model m = read_all(t, NULL, &a);
+    assert_same(want, &m, when);
+    arena_free(&a);
+}
+
+/* ---- the tests ---- */
+
+/* Raw, compacted, after a restart: what went in comes out. */
+static void returns_what_was_put(void **state)
+{
+    (void)state;
+    rng r = {rnd_seed(20261115)};
+    print_message("# seed %llu\n", (unsigned long long)r.s);
+    under_test *t = begin(NULL);
+    digests want = {0};
+    arena a = {0};
+    for (size_t i = 0; i < MODELS; i++) {
+        model m = random_model(&r, &a, &(random_opts){.zero_first = i & 1, .max_samples = 60});
+        verdicts v = put(t, &m);
+        assert_int_equal(v.refused, 0);
+        assert_int_equal(v.stored + v.duplicates, m.profiles.n);
+        digests_of(&want, &m);
+        if (i % 20 == 5) check_same(t, &want, "raw");
+        if (i % 20 == 10) compact(t), check_same(t, &want, "compacted");
+        if (i % 20 == 15) check_same(t, &want, "compacted and raw");
+        if (i % 20 == 17) reopen(t), check_same(t, &want, "reopened");
+        arena_reset(&a);
+    }
+    compact(t);
+    check_same(t, &want, "at the end");
+    reopen(t);
+    check_same(t, &want, "reopened at the end");
+    store_check c;
+    err e = {0};
+    assert_ok(store_verify(t->s, NULL, NULL, &c, &e), &e);
+    assert_u64(c.n_problems, 0);
+    arena_free(&a);
+    digests_free(&want);
+    end(t);
+}
+
+/* A profile of one service: n samples at start, start + step, ... */
+static model simple(arena *a, const char *service, const char *type, uint64_t start, uint64_t step,
+                    size_t n, uint8_t id)
+{
+    builder b;
+    model m;
+    err e = {0};
+    assert_true(builder_init(&b, a));
+    keyvalue kv = {.key = STR("service.name"),
+                   .value = {.kind = ANY_STRING, .n = (uint32_t)strlen(service), .s = service}};
+    builder_resource(&b, &(resource){.attrs = {&kv, 1}, .present = true});
+    builder_scope(&b, NULL);
+    uint32_t s = builder_string(&b, str_of(type)), unit = builder_string(&b, STR("nanoseconds"));
+    profile *p = builder_profile(&b);
+    p->sample_type = (value_type){s, unit};
+    p->has_sample_type = true;
+    p->time_unix_nano = start;
+    p->duration_nano = n * step;
+    memset(p->profile_id, id, 16);
+    static const char *const names[] = {"main", "work", "wait", "parse"};
+    for (size_t i = 0; i < n; i++) {
+        function f = {.name = builder_string(&b, str_of(names[i % 4]))};
+        line l = {.function = builder_function(&b, &f)};
+        uint32_t loc = builder_location(&b, 0, 0, &l, 1, NULL, 0),
+                 stack = builder_stack(&b, &loc, 1);
+        uint32_t thread = builder_attribute_int(&b, STR("thread.id"), (int64_t)(i % 3));
+        uint8_t trace[16] = {(uint8_t)(i + 1)}, span_id[8] = {(uint8_t)(i + 1)};
+        uint32_t link = i % 5 == 0 ? builder_link(&b, trace, span_id) : 0;
+        builder_sample(&b, &(sample){.stack = stack,
+                                     .link = link,
+                                     .attrs = &thread,
+                                     .n_attrs = 1,
+                                     .values = &(int64_t){10},
+                                     .n_values = 1,
+                                     .times = &(uint64_t){start + i * step},
+                                     .n_times = 1});
+    }
+    assert_ok(builder_finish(&b, &m, &e), &e);
+    return m;
+}
+
+/* Retries: at once, in one group, after compaction, after a restart. */
+static void counts_retries_once(void **state)
+{
+    (void)state;
+    under_test *t = begin(NULL);
+    arena a = {0};
+    err e = {0};
+    model m = simple(&a, "shop", "cpu", NOON, NS_PER_S, 10, 1),
+          other = simple(&a, "shop", "cpu", NOON, NS_PER_S, 10, 0);
+    verdicts v = {0};
+    for (int i = 0; i < 3; i++) {
+        assert_ok(store_put(t->s, &(store_item){.model = &m, .done = on_done, .cookie = &v}, &e),
+                  &e);
+        assert_ok(
+            store_put(t->s, &(store_item){.model = &other, .done = on_done, .cookie = &v}, &e), &e);
+    }
+    assert_ok(store_commit(t->s, &e), &e);
+    assert_int_equal(v.n, 6);
+    assert_int_equal(v.stored, 2);
+    assert_int_equal(v.duplicates, 4);
+    for (int i = 0; i < 3; i++) {
+        if (i == 1) compact(t);
+        if (i == 2) reopen(t);
+        verdicts w = put(t, &m), u = put(t, &other);
+        assert_int_equal(w.stored + u.stored, 0);
+        assert_int_equal(w.duplicates + u.duplicates, 2);
+        arena b = {0};
+        model got = read_all(t, NULL, &b);
+        assert_int_equal(got.profiles.n, 2);
+        arena_free(&b);
+    }
+    assert_u64(store_counted(t->s).duplicates, 2);
+    arena_free(&a);
+    end(t);
+}
+
+static uint64_t n_samples(const model *m)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < m->profiles.n; i++) n += m->profiles.v[i].n_samples;
+    return n;
+}
+
+/* Selectors, on raw and on compacted data. */
+static void selects(void **state)
+{
+    (void)state;
+    static const uint8_t trace[16] = {6}, span_id[8] = {11},
+                         id[16] = {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2};
+    const store_selector whole = {0};
+    struct {
+        const char *what, *text;
+        store_selector q;
+        uint64_t want;
+    } cases[] = {
+        {"all", "", whole, 90},
+        {"a type", "cpu", whole, 60},
+        {"a type with unit", "alloc/nanoseconds", whole, 30},
+        {"another unit", "cpu/bytes", whole, 0},
+        {"a service", "{service.name=\"shop\"}", whole, 60},
+        {"not a service", "{service.name!=\"shop\"}", whole, 30},
+        {"a pattern", "{service.name=~\"sh.*|x\"}", whole, 60},
+        {"a pattern matches whole values", "{service.name=~\"sho\"}", whole, 0},
+        {"no pattern", "{service.name!~\"sh.p\"}", whole, 30},
+        {"a label of samples", "{thread.id=\"1\"}", whole, 30},
+        {"a label and a service", "cpu{thread.id!=\"1\", service.name=shop}", whole, 20},
+        {"a label that nobody has", "{nope=\"\"}", whole, 90},
+        {"a label that nobody has, wanted", "{nope=\"x\"}", whole, 0},
+        {"a range", "", {.start = NOON + 10 * NS_PER_S, .end = NOON + 20 * NS_PER_S}, 30},
+        {"an open range", "cpu", {.start = NOON + 25 * NS_PER_S}, 10},
+        {"before all", "", {.end = NOON}, 0},
+        {"a trace", "", {.trace_id = trace}, 3},
+        {"a span", "", {.span_id = span_id}, 3},
+        {"a profile", "", {.profile_id = id}, 30},
+    };
+    under_test *t = begin(NULL);
+    arena a = {0};
+    model m[] = {simple(&a, "shop", "cpu", NOON, NS_PER_S, 30, 1),
+                 simple(&a, "bank", "cpu", NOON, NS_PER_S, 30, 2),
+                 simple(&a, "shop", "alloc", NOON, NS_PER_S, 30, 3)};
+    for (size_t i = 0; i < ARRAY_LEN(m); i++) put(t, &m[i]);
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+            arena b = {0};
+            err e = {0};
+            store_selector q;
+            assert_ok(store_selector_parse(str_of(cases[i].text), &b, &q, &e), &e);
+            q.start = cases[i].q.start, q.end = cases[i].q.end;
+            q.trace_id = cases[i].q.trace_id, q.span_id = cases[i].q.span_id,
+            q.profile_id = cases[i].q.profile_id;
+            model got = read_all(t, &q, &b), sums;
+            if (n_samples(&got) != cases[i].want)
+                fail_msg("%s: %llu samples, expected %llu", cases[i].what,
+                         (unsigned long long)n_samples(&got), (unsigned long long)cases[i].want);
+            store_answer x;
+            assert_ok(store_read_sums(t->s, &q, NULL, &b, &sums, &x, &e), &e);
+            assert_u64(x.n_samples, cases[i].want);
+            int64_t total = 0;
+            for (size_t k = 0; k < sums.values.n; k++) total += sums.values.v[k];
+            assert_int_equal(total, 10 * cases[i].want);
+            arena_free(&b);
+        }
+        compact(t);
+    }
+    arena_free(&a);
+    end(t);
+}
+
+/* ---- sums and counts against a plain reading of the same ---- */
+
+/* The sum of every stack of each type, as hashes that add up. */
+static uint64_t sum_digest(const model *m, const store_selector *q)
+{
+    uint64_t all = 0;
+    typedef struct {
+        uint64_t key;
+        int64_t sum;
+    } entry;
+    entry *v = NULL;
+    size_t n = 0, cap = 0;
+    for (size_t i = 0; i < m->profiles.n; i++) {
+        const profile *p = &m->profiles.v[i];
+        uint64_t type = digest_str(digest_str(3, dict_str(&m->dict, p->sample_type.type)),
+                                   dict_str(&m->dict, p->sample_type.unit));
+        for (size_t j = 0; j < p->n_samples; j++) {
+            sample s = sample_at(m, p, j);
+            uint64_t key = hash_mix(type, digest_stack(&m->dict, s.stack));
+            size_t at = 0;
+            while (at < n && v[at].key != key) at++;
+            if (at == n) {
+                if (n == cap) v = realloc(v, (cap = cap ? cap * 2 : 64) * sizeof *v);
+                v[n++] = (entry){key, 0};
+            }
+            v[at].sum = add_saturating(v[at].sum, sample_total(&s, NULL), NULL);
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        if (v[i].sum) all += hash_mix(v[i].key, (uint64_t)v[i].sum);
+    free(v);
+    (void)q;
+    return all;
+}
+
+/* Small values and times near noon, so that ranges cut and nothing saturates. */
+static void tame(rng *r, model *m)
+{
+    for (size_t i = 0; i < m->values.n; i++) m->values.v[i] = (int64_t)below(r, 1000) - 100;
+    for (size_t i = 0; i < m->times.n; i++) m->times.v[i] = NOON + below(r, 3600) * NS_PER_S;
+    for (size_t i = 0; i < m->profiles.n; i++)
+        if (!one_in(r, 3)) m->profiles.v[i].time_unix_nano = NOON + below(r, 3600) * NS_PER_S;
+}
+
+static void check_questions(under_test *t, rng *r, const char *when)
+{
+    for (int i = 0; i < 12; i++) {
+        arena a = {0};
+        err e = {0};
+        store_selector q = {0};
+        if (i) q.start = NOON + below(r, 3600) * NS_PER_S;
+        if (i > 1) q.end = q.start + (1 + below(r, 1800)) * NS_PER_S;
+        model read = read_all(t, &q, &a), sums;
+        store_answer x;
+        assert_ok(store_read_sums(t->s, &q, NULL, &a, &sums, &x, &e), &e);
+        if (sum_digest(&read, &q) != sum_digest(&sums, &q))
+            fail_msg("%s: sums differ from what is read (question %d)", when, i);
+        assert_u64(x.n_samples, n_samples(&read));
+        if (!q.end) {
+            arena_free(&a);
+            continue;
+        }
+        store_buckets buckets;
+        assert_ok(store_counts(t->s, &q, 7 * NS_PER_S, (str){0}, &a, &buckets, &x, &e), &e);
+        int64_t counted = 0, total = 0;
+        for (size_t k = 0; k < buckets.n; k++) counted += buckets.rows.v[0].sum[k];
+        for (size_t k = 0; k < read.profiles.n; k++)
+            for (size_t j = 0; j < read.profiles.v[k].n_samples; j++) {
+                sample s = sample_at(&read, &read.profiles.v[k], j);
+                total += sample_total(&s, NULL);
+            }
+        assert_int_equal(counted, total);
+        arena_free(&a);
+    }
+}
+
+static void sums_what_is_read(void **state)
+{
+    (void)state;
+    rng r = {rnd_seed(20261116)};
+    print_message("# seed %llu\n", (unsigned long long)r.s);
+    under_test *t = begin(NULL);
+    arena a = {0};
+    for (size_t i = 0; i < 30; i++) {
+        model m = random_model(&r, &a, &(random_opts){.zero_first = true, .max_samples = 40});
+        tame(&r, &m);
+        put(t, &m);
+        arena_reset(&a);
+        if (i == 9) check_questions(t, &r, "raw"), compact(t), check_questions(t, &r, "compacted");
+        if (i == 19) check_questions(t, &r, "both"), compact(t);
+    }
+    check_questions(t, &r, "both");
+    reopen(t);
+    check_questions(t, &r, "reopened");
+    arena_free(&a);
+    end(t);
+}
+
+/* ---- all engines ---- */
+
+static int use_engine(void **state)
+{
+    engine = *state;
+    return 0;
+}
+
+int main(void)
+{
+    int failed = 0;
+    for (size_t i = 0; i < ARRAY_LEN(engines); i++) {
+        void *who = (void *)(uintptr_t)&engines[i];
+        const struct CMUnitTest tests[] = {
+            cmocka_unit_test_prestate_setup_teardown(returns_what_was_put, use_engine, NULL, who),
+            cmocka_unit_test_prestate_setup_teardown(counts_retries_once, use_engine, NULL, who),
+            cmocka_unit_test_prestate_setup_teardown(selects, use_engine, NULL, who),
+            cmocka_unit_test_prestate_setup_teardown(sums_what_is_read, use_engine, NULL, who),
+        };
+        failed += cmocka_run_group_tests_name(engines[i].name, tests, NULL, NULL);
+    }
+    return failed;
+}
