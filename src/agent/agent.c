@@ -111,6 +111,13 @@ static void write_report(void)
     if (!report_write(&agent.shipper, &r, &e)) voice_say(err_text(&e, text, sizeof text));
 }
 
+/* Wrappers (env, nice, a shell's last command) live for a moment: nothing to tell of them when they exec. */
+static bool has_samples(void)
+{
+    capture_counts c = capture_count();
+    return c.cpu_samples || c.wall_samples || agent.shipper.heap;
+}
+
 /* false: that was the last round. */
 static bool serve(uint32_t asked, uint64_t deadline)
 {
@@ -121,7 +128,7 @@ static bool serve(uint32_t asked, uint64_t deadline)
     if (asked & ASK_DELIVER) shipper_wait(s, agent.config.exit_ns);
     if (stop) shipper_close(s, agent.config.exit_ns);
     if (stop || (asked & ASK_DELIVER)) {
-        write_report();
+        if (stop || has_samples()) write_report();
         atomic_fetch_add(&agent.served, 1);
         wake(&agent.served);
     }
