@@ -163,7 +163,9 @@ static bool start_thread(err *e)
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    capture_own_births(true);
     int r = pthread_create(&t, &attr, run, NULL);
+    capture_own_births(false);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
     return r == 0 || err_sys(e, r, "cannot start the agent's thread");

@@ -27,7 +27,7 @@ capture the_capture = {.gate = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_
 /* The agent's own threads. */
 static _Atomic uint32_t own_tids[OWN_MAX];
 static _Atomic uint64_t own_ended; /* CPU time of those that are gone */
-static _Thread_local bool is_own;
+static _Thread_local bool is_own, bears_own;
 static bool fork_hooked;
 static _Thread_local bool fork_gate,
     fork_lock; /* this fork has them; several threads may fork at once */
@@ -108,6 +108,9 @@ void capture_own_ended(uint32_t tid)
 }
 
 bool capture_is_own(void) { return is_own; }
+
+void capture_own_births(bool on) { bears_own = on; }
+bool capture_bears_own(void) { return bears_own; }
 
 const char *capture_source(void)
 {

@@ -57,6 +57,8 @@ NODISCARD bool capture_forked(err *e);
 /* The calling thread is one of ours: never sampled, its CPU time counted as the agent's, all signals
  * blocked; threads that it creates too.  name may be NULL. */
 void capture_own_thread(const char *name);
+/* Threads that the calling thread creates from here on are ours, from their first instant. */
+void capture_own_births(bool on);
 /* Is the calling thread one of ours?  Callable from inside malloc, before capture_open too. */
 bool capture_is_own(void);
 

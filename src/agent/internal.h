@@ -52,5 +52,7 @@ void counts_add(capture_counts *to, const capture_counts *n);
 /* For life.c: this very process is captured (not one that vforked or cloned itself from it). */
 bool capture_here(void);
 
+/* For life.c: what the calling thread creates is the agent's (capture_own_births). */
+bool capture_bears_own(void);
 /* For life.c: an own thread is about to end; its CPU time stays counted. */
 void capture_own_ended(uint32_t tid);

@@ -17,7 +17,7 @@ thread_record *life_expect(void *(*run)(void *), void *arg)
 {
     if (!capture_here()) return NULL;
     const thread_record *parent = thread_self();
-    return thread_prepare(run, arg, parent && parent->own);
+    return thread_prepare(run, arg, capture_bears_own() || (parent && parent->own));
 }
 
 static void finish(thread_record *t)

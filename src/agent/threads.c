@@ -18,6 +18,7 @@ typedef struct table {
     void (*gone)(thread_record *t);
     uint32_t index; /* given to threads so far */
     _Atomic uint64_t lost;
+    uint32_t own_starting;    /* threads of the agent that nobody knows by their tid yet */
     bool any_ended, any_gone; /* there are such records */
 } table;
 
@@ -139,6 +140,7 @@ thread_record *thread_prepare(void *(*run)(void *), void *arg, bool own)
         t->run = run;
         t->arg = arg;
         t->own = own;
+        threads.own_starting += own;
     }
     pthread_mutex_unlock(&threads.lock);
     return t;
@@ -147,6 +149,7 @@ thread_record *thread_prepare(void *(*run)(void *), void *arg, bool own)
 void thread_cancel(thread_record *t)
 {
     pthread_mutex_lock(&threads.lock);
+    threads.own_starting -= t->own;
     give_place(t);
     pthread_mutex_unlock(&threads.lock);
 }
@@ -157,6 +160,7 @@ thread_record *thread_begin(thread_record *t)
     unwind_stack stack = unwind_stack_here();
     pthread_mutex_lock(&threads.lock);
     thread_record *found = find(tid);
+    threads.own_starting -= t->own;
     if (found) {
         found->own = t->own;
         give_place(t);
@@ -191,7 +195,9 @@ thread_record *thread_add(uint32_t tid, bool here)
     unwind_stack stack = here ? unwind_stack_here() : (unwind_stack){0};
     pthread_mutex_lock(&threads.lock);
     thread_record *t = find(tid);
-    if (!t && (t = take_place())) enlist(t, tid);
+    /* A thread that just started: it may be one of ours, and will say so before the next look. */
+    bool unsure = !t && !here && threads.own_starting && tid != (uint32_t)gettid();
+    if (!t && !unsure && (t = take_place())) enlist(t, tid);
     if (t && here) {
         t->face.stack = stack;
         t->about.pthread = (uint64_t)pthread_self();
