@@ -1,0 +1,154 @@
+#include "support/test.h"
+
+#include "agent/signal/slot.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static slot *new_slot(void)
+{
+    slot *s = aligned_alloc(64, slot_bytes(8));
+    assert_non_null(s);
+    memset(s, 0, slot_bytes(8));
+    return s;
+}
+
+static void test_answer(void **state)
+{
+    (void)state;
+    slot *s = new_slot();
+    bool ours;
+    assert_int_equal(slot_state_of(s), SLOT_FREE);
+    uint64_t ticket = slot_arm(s, 7);
+    assert_u64(ticket_number(ticket), 7);
+    assert_int_equal(slot_state_of(s), SLOT_ARMED);
+    assert_true(slot_begin(s, ticket, &ours));
+    assert_int_equal(slot_state_of(s), SLOT_WRITING);
+    assert_false(slot_begin(s, ticket, &ours)); /* the same signal twice */
+    assert_false(ours);
+    assert_false(slot_give_up(s)); /* being written */
+    slot_answered(s, ticket);
+    assert_int_equal(slot_state_of(s), SLOT_DONE);
+    assert_false(slot_give_up(s));
+    slot_free(s);
+    assert_false(slot_begin(s, ticket, &ours));
+    free(s);
+}
+
+/* A signal that comes too late finds its slot, writes nothing, and frees it. */
+static void test_late(void **state)
+{
+    (void)state;
+    slot *s = new_slot();
+    bool ours;
+    uint64_t ticket = slot_arm(s, 0);
+    assert_true(slot_give_up(s));
+    assert_int_equal(slot_state_of(s), SLOT_LATE);
+    assert_false(slot_begin(s, ticket, &ours));
+    assert_true(ours);
+    assert_int_equal(slot_state_of(s), SLOT_DONE);
+    free(s);
+}
+
+/* Signals of an earlier arming, and made-up ones. */
+static void test_strangers(void **state)
+{
+    (void)state;
+    slot *s = new_slot();
+    bool ours;
+    uint64_t old = slot_arm(s, 3);
+    slot_free(s); /* its thread ended */
+    uint64_t ticket = slot_arm(s, 3);
+    assert_true(ticket != old);
+    const uint64_t wrong[] = {
+        0, 3, old, ticket ^ UINT64_C(1) << 16, ticket | UINT64_C(1) << 63, UINT64_MAX};
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        assert_false(slot_begin(s, wrong[i], &ours));
+        assert_false(ours);
+        assert_int_equal(slot_state_of(s), SLOT_ARMED);
+    }
+    assert_true(slot_begin(s, ticket, &ours));
+    free(s);
+}
+
+/* The generation begins anew without losing its slot. */
+static void test_generations(void **state)
+{
+    (void)state;
+    slot *s = new_slot();
+    bool ours;
+    uint64_t last = UINT64_MAX >> SLOT_NUMBER_BITS;
+    atomic_store(&s->word, slot_word(last - 1, SLOT_FREE));
+    for (int i = 0; i < 4; i++) {
+        uint64_t ticket = slot_arm(s, SLOTS_MAX - 1);
+        assert_u64(ticket_number(ticket), SLOTS_MAX - 1);
+        assert_true(slot_begin(s, ticket, &ours));
+        slot_answered(s, ticket);
+        slot_free(s);
+    }
+    free(s);
+}
+
+typedef struct race {
+    slot *s;
+    _Atomic uint64_t ticket; /* 0: none */
+    uint64_t answered, late;
+} race;
+
+enum { RACES = 20000 };
+
+static void *answer_all(void *arg)
+{
+    race *r = arg;
+    for (int n = 0; n < RACES; n++) {
+        uint64_t t;
+        bool ours;
+        while (!(t = atomic_exchange(&r->ticket, 0))) continue;
+        if (slot_begin(r->s, t, &ours)) {
+            r->s->raw.time = t;
+            r->answered++;
+            slot_answered(r->s, t);
+        } else {
+            assert_true(ours);
+            r->late++;
+        }
+    }
+    return NULL;
+}
+
+/* Giving up and answering at once: exactly one of them happens, and a whole answer is seen. */
+static void test_race(void **state)
+{
+    (void)state;
+    race r = {.s = new_slot()};
+    pthread_t t;
+    uint64_t given_up = 0, seen = 0;
+    assert_int_equal(pthread_create(&t, NULL, answer_all, &r), 0);
+    for (int n = 0; n < RACES; n++) {
+        uint64_t ticket = slot_arm(r.s, 1);
+        atomic_store(&r.ticket, ticket);
+        for (volatile int i = 0; i < n % 64; i++) continue;
+        bool gave_up = slot_give_up(r.s);
+        given_up += gave_up;
+        while (slot_state_of(r.s) != SLOT_DONE) continue;
+        if (!gave_up) {
+            assert_u64(r.s->raw.time, ticket);
+            seen++;
+        }
+        slot_free(r.s);
+    }
+    pthread_join(t, NULL);
+    assert_u64(given_up, r.late);
+    assert_u64(seen, r.answered);
+    free(r.s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answer),    cmocka_unit_test(test_late),
+        cmocka_unit_test(test_strangers), cmocka_unit_test(test_generations),
+        cmocka_unit_test(test_race),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
