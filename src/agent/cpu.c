@@ -31,6 +31,7 @@ const cpu_plan *cpu_planned(void) { return &plan; }
 
 /* ---- perf events ---- */
 
+/* Gone with an exec, whoever holds a copy of the descriptor; kernels before 5.13 do not know that. */
 static int event_new(uint32_t tid, uint64_t period, bool user_only)
 {
     struct perf_event_attr a = {.type = PERF_TYPE_SOFTWARE,
@@ -40,8 +41,13 @@ static int event_new(uint32_t tid, uint64_t period, bool user_only)
                                 .wakeup_events = 1,
                                 .disabled = 1,
                                 .exclude_kernel = user_only,
-                                .exclude_hv = 1};
-    return (int)syscall(SYS_perf_event_open, &a, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+                                .exclude_hv = 1,
+                                .remove_on_exec = 1};
+    int fd = (int)syscall(SYS_perf_event_open, &a, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    a.remove_on_exec = 0;
+    if (fd < 0 && errno == EINVAL)
+        fd = (int)syscall(SYS_perf_event_open, &a, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    return fd;
 }
 
 /* Out of the program's way. */

@@ -80,27 +80,21 @@ static const ElfW(Sym) * by_hash(const tables *t)
 
 /* ---- where it is ---- */
 
-typedef struct found {
-    span_place place;
-    uintptr_t block; /* of the module, in the thread that looks; 0: it has none */
-} found;
-
 /* The first object in the loader's order that has it, as a reference from the program would find it. */
 static int look_in(struct dl_phdr_info *o, size_t size, void *arg)
 {
-    found *f = arg;
+    span_place *place = arg;
     tables t = {0};
     (void)size;
     if (!o->dlpi_tls_modid || !read_tables(o, &t)) return 0;
     const ElfW(Sym) *s = t.gnu_hash ? by_gnu_hash(&t) : by_hash(&t);
     if (!s) return 0;
-    f->place = (span_place){
+    *place = (span_place){
         .kind = SPAN_DYNAMIC, .offset = (int64_t)s->st_value, .module = o->dlpi_tls_modid};
-    f->block = (uintptr_t)o->dlpi_tls_data;
     return 1;
 }
 
-/* ---- is it at the same distance in another thread? ---- */
+/* ---- is it part of every thread? ---- */
 
 typedef struct probe {
     size_t module;
@@ -122,23 +116,22 @@ static void *look_from_thread(void *arg)
     return NULL;
 }
 
-/* A new thread has no blocks but those of the static part. */
-static bool is_static(const found *f)
+/* A thread that has only just begun has touched no variable: a block that it has is part of it, and lies at
+ * the same distance in all.  The calling thread proves nothing: it may have touched the variable, or be
+ * older than the module.  0: it is not. */
+static uintptr_t distance_in_all(size_t module)
 {
-    probe p = {.module = f->place.module};
+    probe p = {.module = module};
     pthread_t t;
-    if (!f->block || pthread_create(&t, NULL, look_from_thread, &p) != 0) return false;
-    pthread_join(t, NULL);
-    return p.distance && p.distance == f->block - thread_pointer();
+    if (pthread_create(&t, NULL, look_from_thread, &p) == 0) pthread_join(t, NULL);
+    return p.distance;
 }
 
 span_place span_locate(void)
 {
-    found f = {0};
-    dl_iterate_phdr(look_in, &f);
-    if (f.place.kind == SPAN_DYNAMIC && is_static(&f)) {
-        f.place.kind = SPAN_STATIC;
-        f.place.offset += (int64_t)(f.block - thread_pointer());
-    }
-    return f.place;
+    span_place place = {0};
+    dl_iterate_phdr(look_in, &place);
+    uintptr_t distance = place.kind == SPAN_DYNAMIC ? distance_in_all(place.module) : 0;
+    if (!distance) return place;
+    return (span_place){SPAN_STATIC, place.offset + (int64_t)distance, place.module};
 }

@@ -18,8 +18,8 @@ typedef struct span_place {
     size_t module;
 } span_place;
 
-/* Looks for the variable in everything that is loaded.  May start a thread for a moment, to see whether
- * its distance from the thread pointer is the same there. */
+/* Looks for the variable in everything that is loaded.  Starts a thread for a moment, if there is one, to see
+ * whether it is part of every thread.  Calls neither dlopen nor dlsym. */
 span_place span_locate(void);
 
 typedef struct span_record {
