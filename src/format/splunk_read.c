@@ -111,6 +111,9 @@ static bool read_resource(splunk_reader *r, pb_cur c, size_t i)
 
 static bool finish(splunk_reader *r, model *out)
 {
+    if (r->n_other)
+        ledger_add_n(r->ledger, STAGE_READ, LOSS_EVENT, NULL, r->n_other, "log_records",
+                     STR("not a profile"));
     if (!r->n_put && r->n_refused) {
         if (r->e && !r->e->code) *r->e = r->first;
         return false;
@@ -119,9 +122,6 @@ static bool finish(splunk_reader *r, model *out)
         return err_set(r->e, ERR_UNSUPPORTED,
                        "no log record here is a profile: none has the scope " SPLUNK_SCOPE
                        " or the attribute " SPLUNK_SOURCETYPE);
-    if (r->n_other)
-        ledger_add_n(r->ledger, STAGE_READ, LOSS_EVENT, NULL, r->n_other, "log_records",
-                     STR("not a profile"));
     if (r->n_unknown)
         ledger_add_n(r->ledger, STAGE_READ, LOSS_UNKNOWN_FIELD, NULL, r->n_unknown, "", (str){0});
     if (!builder_finish(&r->b, out, r->e)) return false;

@@ -132,7 +132,7 @@ static uint64_t claimed(codec c, str in)
     return n >= ZSTD_CONTENTSIZE_ERROR ? 0 : n;
 }
 
-static bool unpack_layer(codec c, str in, size_t max, arena *a, str *out, err *e)
+bool unpack_layer(codec c, str in, size_t max, arena *a, str *out, err *e)
 {
     room r = {.a = a, .max = max, .e = e};
     if (!room_first(&r, claimed(c, in), in.n)) return false;

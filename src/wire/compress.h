@@ -31,6 +31,9 @@ typedef struct unpacked {
  * is broken, ERR_LIMIT at the cap, the layers or the arena's budget. */
 NODISCARD bool unpack(str in, size_t max_bytes, arena *a, unpacked *out, err *e);
 
+/* Takes one layer of this codec off, and no other.  max_bytes is meant. */
+NODISCARD bool unpack_layer(codec c, str in, size_t max_bytes, arena *a, str *out, err *e);
+
 /* The same piece by piece in bounded memory (about 200 kB a layer, plus zstd's window of at most
  * 128 MiB).  Reads the first bytes of `from` at once.  max_bytes caps each layer; 0 = no cap.
  * The result owns `from` and is given back by source_close; NULL: `e` says why, `from` is closed. */

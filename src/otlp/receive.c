@@ -1,0 +1,385 @@
+#include "otlp/receive.h"
+
+#include "net/world.h"
+#include "wire/base64.h"
+#include "wire/compress.h"
+#include "wire/json.h"
+#include "wire/pb.h"
+#include "base/ban.h"
+#include <inttypes.h>
+#include <strings.h>
+
+enum { SERVICES = 3 };
+#define MAX_MESSAGE ((size_t)256 << 20)
+
+/* ---- where to ---- */
+
+static const char *const packages[SERVICES] = {"v1development", "v1experimental", "v1"};
+
+static bool word_is(str s, const char *word)
+{
+    size_t n = strlen(word);
+    return s.n == n && !strncasecmp(s.p, word, n);
+}
+
+/* Without parameters and blanks: "application/json; charset=utf-8". */
+static str media_of(str type)
+{
+    size_t n = 0;
+    while (n < type.n && type.p[n] != ';' && type.p[n] != ' ') n++;
+    return (str){type.p, n};
+}
+
+static str path_of(str target)
+{
+    const char *q = target.n ? memchr(target.p, '?', target.n) : NULL;
+    return q ? (str){target.p, (size_t)(q - target.p)} : target;
+}
+
+static bool is_grpc(const http_message *m)
+{
+    str t = media_of(http_headers_get(&m->head, "content-type"));
+    return word_is(t, "application/grpc") || word_is(t, "application/grpc+proto");
+}
+
+bool receive_route_of(const http_message *m, receive_route *out)
+{
+    str path = path_of(m->path);
+    str type = media_of(http_headers_get(&m->head, "content-type"));
+    *out = (receive_route){
+        .grpc = is_grpc(m), .json = word_is(type, "application/json"), .package = ""};
+    for (size_t i = 0; i < SERVICES; i++) {
+        char rpc[112], http[40];
+        snprintf(rpc, sizeof rpc,
+                 "/opentelemetry.proto.collector.profiles.%s.ProfilesService/Export", packages[i]);
+        snprintf(http, sizeof http, "/%s/profiles", packages[i]);
+        out->package = packages[i];
+        if (str_eq(path, str_of(rpc))) return true;
+        if (str_eq(path, str_of(http))) return !out->grpc;
+    }
+    out->kind = RECEIVE_LOGS;
+    if (str_eq(path, STR("/opentelemetry.proto.collector.logs.v1.LogsService/Export"))) return true;
+    if (str_eq(path, STR("/v1/logs"))) return !out->grpc;
+    out->package = "";
+    out->kind = RECEIVE_UPLOAD;
+    out->json = true;
+    return str_eq(path, STR("/upload")) && !out->grpc;
+}
+
+/* ---- the message inside ---- */
+
+static bool codec_of_word(str s, codec *out)
+{
+    if (!s.n || word_is(s, "identity"))
+        *out = CODEC_NONE;
+    else if (word_is(s, "gzip") || word_is(s, "x-gzip"))
+        *out = CODEC_GZIP;
+    else if (word_is(s, "zstd"))
+        *out = CODEC_ZSTD;
+    else
+        return false;
+    return true;
+}
+
+/* Takes one coding off, no more and no other: what is inside may be packed for reasons of its own. */
+static verdict take_off(codec c, str in, size_t max, arena *a, str *out, err *e)
+{
+    *out = in;
+    if (c == CODEC_NONE) {
+        if (in.n <= max) return VERDICT_TAKEN;
+        err_set(e, ERR_LIMIT, "%zu bytes are over the limit of %zu", in.n, max);
+        return VERDICT_TOO_LARGE;
+    }
+    if (codec_detect(in) != c) {
+        err_set(e, ERR_MALFORMED, "this is not %s, as its header says", codec_name(c));
+        return VERDICT_MALFORMED;
+    }
+    if (unpack_layer(c, in, max, a, out, e)) return VERDICT_TAKEN;
+    return e->code == ERR_LIMIT ? VERDICT_TOO_LARGE : VERDICT_MALFORMED;
+}
+
+static verdict bad_coding(str name, err *e)
+{
+    err_set(e, ERR_UNSUPPORTED, "`%.*s` is no coding known here: identity, gzip, zstd are",
+            (int)(name.n < 40 ? name.n : 40), name.p);
+    return VERDICT_MEDIA;
+}
+
+static verdict open_grpc(const http_message *m, size_t max, arena *a, str *out, err *e)
+{
+    codec c;
+    str coding = http_headers_get(&m->head, "grpc-encoding");
+    str body = buf_view(&m->body);
+    grpc_frame f = {0};
+    if (!codec_of_word(coding, &c)) return bad_coding(coding, e);
+    if (!grpc_next(&body, max, &f, e)) {
+        if (!e->code) err_set(e, ERR_MALFORMED, "a call without a message");
+        return e->code == ERR_LIMIT ? VERDICT_TOO_LARGE : VERDICT_MALFORMED;
+    }
+    if (body.n) {
+        err_set(e, ERR_MALFORMED, "more than one message in a unary call");
+        return VERDICT_MALFORMED;
+    }
+    if (f.packed && c == CODEC_NONE) {
+        err_set(e, ERR_MALFORMED, "a compressed message without grpc-encoding");
+        return VERDICT_MALFORMED;
+    }
+    return take_off(f.packed ? c : CODEC_NONE, f.message, max, a, out, e);
+}
+
+static verdict open_http(const receive_route *r, const http_message *m, size_t max, arena *a,
+                         str *out, err *e)
+{
+    codec c;
+    str type = media_of(http_headers_get(&m->head, "content-type"));
+    str coding = http_headers_get(&m->head, "content-encoding");
+    bool known = word_is(type, "application/x-protobuf") || word_is(type, "application/json") ||
+                 word_is(type, "application/protobuf") || word_is(type, "application/octet-stream");
+    if (!word_is(m->method, "POST")) {
+        err_set(e, ERR_UNSUPPORTED, "profiles are sent with POST");
+        return VERDICT_METHOD;
+    }
+    if (r->kind != RECEIVE_UPLOAD && type.n && !known) {
+        err_set(e, ERR_UNSUPPORTED,
+                "content type `%.*s`: send application/x-protobuf or application/json",
+                (int)(type.n < 60 ? type.n : 60), type.p);
+        return VERDICT_MEDIA;
+    }
+    if (!codec_of_word(coding, &c)) return bad_coding(coding, e);
+    return take_off(c, buf_view(&m->body), max, a, out, e);
+}
+
+/* ---- what it is ---- */
+
+static void recognise(received *out)
+{
+    const document *d = &out->doc;
+    const part *p = d->parts.n ? &d->parts.v[0] : NULL;
+    if (p && p->verdict.layout && d->format)
+        snprintf(out->recognised, sizeof out->recognised, "%s %s", d->format->name,
+                 layout_name(p->verdict.layout));
+    else
+        snprintf(out->recognised, sizeof out->recognised, "%s",
+                 d->format ? d->format->name : "nothing");
+}
+
+static uint64_t lost(const ledger *l, loss_concept c)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->v[i].concept == c && l->v[i].stage == STAGE_READ) return l->v[i].count;
+    return 0;
+}
+
+static void reject_records(received *out, const ledger *l)
+{
+    uint64_t other = lost(l, LOSS_EVENT), broken = lost(l, LOSS_PROFILE_REFUSED);
+    out->n_rejected = (size_t)(other + broken);
+    if (other)
+        snprintf(out->why, sizeof out->why,
+                 "%" PRIu64
+                 " log records are no call stacks (scope otel.profiling): kiln keeps profiles only",
+                 other);
+    if (broken)
+        snprintf(out->why, sizeof out->why, "%" PRIu64 " call stacks could not be read", broken);
+}
+
+static verdict failed(const err *e)
+{
+    return e->code == ERR_LIMIT ? VERDICT_TOO_LARGE : VERDICT_MALFORMED;
+}
+
+static verdict read_logs(str bytes, const read_opts *o, arena *a, received *out, err *e)
+{
+    read_opts logs = *o;
+    logs.from = &format_splunk_logs;
+    bool ok = format_read(bytes, &logs, a, &out->doc, e);
+    reject_records(out, o->ledger);
+    if (!ok && !out->n_rejected) return failed(e);
+    if (!ok) { /* none of them is ours: refused politely, so that nobody sends them again */
+        *e = (err){0};
+        out->doc = (document){.format = &format_splunk_logs};
+    }
+    return VERDICT_TAKEN;
+}
+
+verdict receive_read(const receive_route *r, const http_message *m, const receive_opts *o, arena *a,
+                     received *out, err *e)
+{
+    ledger own; /* a hundred kilobytes: not worth clearing */
+    own.n = 0;
+    size_t max = o->max_message ? o->max_message : MAX_MESSAGE;
+    read_opts read = {.ledger = o->ledger ? o->ledger : &own, .max_bytes = max};
+    *out = (received){0};
+    verdict v = r->grpc ? open_grpc(m, max, a, &out->payload, e)
+                        : open_http(r, m, max, a, &out->payload, e);
+    if (v != VERDICT_TAKEN) return v;
+    if (!out->payload.n) { /* an empty request is a good one: nothing to keep */
+        snprintf(out->recognised, sizeof out->recognised, "nothing");
+        return VERDICT_TAKEN;
+    }
+    if (r->kind == RECEIVE_LOGS)
+        v = read_logs(out->payload, &read, a, out, e);
+    else if (!format_read(out->payload, &read, a, &out->doc, e))
+        v = failed(e);
+    out->n_items = out->doc.model.profiles.n + out->n_rejected;
+    if (v == VERDICT_TAKEN) recognise(out);
+    return v;
+}
+
+/* ---- answers ---- */
+
+static const struct {
+    verdict v;
+    unsigned http;
+    grpc_code grpc;
+} words[] = {
+    {VERDICT_TAKEN, 200, GRPC_OK},
+    {VERDICT_MALFORMED, 400, GRPC_INVALID_ARGUMENT},
+    {VERDICT_METHOD, 405, GRPC_UNIMPLEMENTED},
+    {VERDICT_MEDIA, 415, GRPC_UNIMPLEMENTED},
+    {VERDICT_TOO_LARGE, 413, GRPC_RESOURCE_EXHAUSTED},
+    {VERDICT_PRESSED, 429, GRPC_RESOURCE_EXHAUSTED},
+    {VERDICT_UNAVAILABLE, 503, GRPC_UNAVAILABLE},
+    {VERDICT_UNAUTHENTICATED, 401, GRPC_UNAUTHENTICATED},
+    {VERDICT_FORBIDDEN, 403, GRPC_PERMISSION_DENIED},
+    {VERDICT_LATE, 504, GRPC_DEADLINE_EXCEEDED},
+};
+
+/* Export...ServiceResponse: {1: partial_success {1: rejected, 2: error_message}}; all taken is the empty message. */
+static void put_success(buf *b, const received *got)
+{
+    buf inner = {0};
+    if (!got->n_rejected && !got->why[0]) return;
+    if (got->n_rejected) pb_put_uint(&inner, 1, got->n_rejected);
+    if (got->why[0]) pb_put_bytes(&inner, 2, str_of(got->why));
+    pb_put_bytes(b, 1, buf_view(&inner));
+    buf_free(&inner);
+}
+
+static void put_success_json(const receive_route *r, buf *b, const received *got)
+{
+    json_out o = {.b = b};
+    json_put_object(&o);
+    if (got->n_rejected || got->why[0]) {
+        char n[24];
+        snprintf(n, sizeof n, "%zu", got->n_rejected); /* int64 is text in OTLP/JSON */
+        json_put_key(&o, STR("partialSuccess"));
+        json_put_object(&o);
+        json_put_key(&o,
+                     r->kind == RECEIVE_LOGS ? STR("rejectedLogRecords") : STR("rejectedProfiles"));
+        json_put_str(&o, str_of(n));
+        json_put_key(&o, STR("errorMessage"));
+        json_put_str(&o, str_of(got->why));
+        json_put_object_end(&o);
+    }
+    if (r->kind == RECEIVE_UPLOAD) {
+        json_put_key(&o, STR("recognised"));
+        json_put_str(&o, str_of(got->recognised));
+        json_put_key(&o, STR("profiles"));
+        json_put_i64(&o, (int64_t)got->doc.model.profiles.n);
+    }
+    json_put_object_end(&o);
+}
+
+/* google.rpc.Status {1: code, 2: message, 3: details Any {1: type_url, 2: RetryInfo {1: Duration {1: s, 2: ns}}}} */
+static void put_status(buf *b, grpc_code code, str text, uint64_t retry_ns)
+{
+    pb_put_uint(b, 1, (uint64_t)code);
+    pb_put_bytes(b, 2, text);
+    if (!retry_ns) return;
+    buf duration = {0}, info = {0}, detail = {0};
+    if (retry_ns / NS_PER_S) pb_put_uint(&duration, 1, retry_ns / NS_PER_S);
+    if (retry_ns % NS_PER_S) pb_put_uint(&duration, 2, retry_ns % NS_PER_S);
+    pb_put_bytes(&info, 1, buf_view(&duration));
+    pb_put_bytes(&detail, 1, STR("type.googleapis.com/google.rpc.RetryInfo"));
+    pb_put_bytes(&detail, 2, buf_view(&info));
+    pb_put_bytes(b, 3, buf_view(&detail));
+    buf_free(&duration), buf_free(&info), buf_free(&detail);
+}
+
+static void put_status_json(buf *b, grpc_code code, str text)
+{
+    json_out o = {.b = b};
+    json_put_object(&o);
+    json_put_key(&o, STR("code"));
+    json_put_i64(&o, (int64_t)code);
+    json_put_key(&o, STR("message"));
+    json_put_str(&o, text);
+    json_put_object_end(&o);
+}
+
+static void add(http_header *to, size_t *n, str name, str value)
+{
+    to[(*n)++] = (http_header){name, value};
+}
+
+static void answer_grpc(grpc_code code, const received *got, str text, uint64_t retry_ns,
+                        receive_reply *out)
+{
+    out->status = 200;
+    add(out->head, &out->n_head, STR("content-type"), STR("application/grpc"));
+    if (code == GRPC_OK) {
+        uint8_t prefix[GRPC_PREFIX];
+        buf message = {0};
+        put_success(&message, got);
+        grpc_put_prefix(prefix, false, (uint32_t)message.n);
+        buf_put(&out->body, prefix, sizeof prefix);
+        buf_str(&out->body, buf_view(&message));
+        buf_free(&message);
+    }
+    snprintf(out->grpc_status, sizeof out->grpc_status, "%d", (int)code);
+    add(out->trailers, &out->n_trailers, STR("grpc-status"), str_of(out->grpc_status));
+    if (code == GRPC_OK) return;
+    grpc_put_message_text(&out->text, text);
+    add(out->trailers, &out->n_trailers, STR("grpc-message"), buf_view(&out->text));
+    if (!retry_ns) return;
+    buf status = {0};
+    put_status(&status, code, text, retry_ns);
+    base64_encode(&out->details, buf_view(&status));
+    add(out->trailers, &out->n_trailers, STR("grpc-status-details-bin"), buf_view(&out->details));
+    buf_free(&status);
+}
+
+static void answer_http(const receive_route *r, unsigned status, grpc_code code,
+                        const received *got, str text, uint64_t retry_ns, receive_reply *out)
+{
+    out->status = status;
+    add(out->head, &out->n_head, STR("content-type"),
+        r->json ? STR("application/json") : STR("application/x-protobuf"));
+    if (code == GRPC_OK && r->json)
+        put_success_json(r, &out->body, got);
+    else if (code == GRPC_OK)
+        put_success(&out->body, got);
+    else if (r->json)
+        put_status_json(&out->body, code, text);
+    else
+        put_status(&out->body, code, text, retry_ns);
+    if (retry_ns && status != 200) {
+        snprintf(out->retry_after, sizeof out->retry_after, "%" PRIu64,
+                 (retry_ns - 1) / NS_PER_S + 1);
+        add(out->head, &out->n_head, STR("retry-after"), str_of(out->retry_after));
+    }
+    if (status == 401) add(out->head, &out->n_head, STR("www-authenticate"), STR("Bearer"));
+    if (status == 405) add(out->head, &out->n_head, STR("allow"), STR("POST"));
+}
+
+void receive_answer(const receive_route *r, verdict v, const received *got, const err *why,
+                    uint64_t retry_ns, receive_reply *out)
+{
+    char text[sizeof why->msg + sizeof why->path + 64];
+    size_t i = 0;
+    *out = (receive_reply){0};
+    while (words[i].v != v) i++;
+    bool later = v == VERDICT_PRESSED || v == VERDICT_UNAVAILABLE;
+    if (v != VERDICT_TAKEN) err_text(why, text, sizeof text);
+    str said = v == VERDICT_TAKEN ? (str){0} : str_of(text);
+    if (r->grpc)
+        answer_grpc(words[i].grpc, got, said, later ? retry_ns : 0, out);
+    else
+        answer_http(r, words[i].http, words[i].grpc, got, said, later ? retry_ns : 0, out);
+}
+
+void receive_reply_free(receive_reply *r)
+{
+    buf_free(&r->body), buf_free(&r->text), buf_free(&r->details);
+}

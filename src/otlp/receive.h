@@ -1,0 +1,78 @@
+/* otlp/receive.h - what a sender asks for, read and answered in its own protocol.  No socket, store or clock.
+ *
+ *   http_message ─ receive_route_of ─► which service, how packed
+ *                ─ receive_read ─────► one model (any layout, OTLP/JSON, pprof, Splunk's logs, any file format), what was rejected
+ *   verdict ────── receive_answer ───► gRPC: message, status and RetryInfo in trailers; HTTP: Export…Response or google.rpc.Status
+ *
+ * The bytes decide what they are, never the path: /v1/profiles may carry pprof, a v1experimental package today's layout. */
+#pragma once
+#include "base/arena.h"
+#include "format/format.h"
+#include "net/grpc.h"
+#include "net/message.h"
+
+typedef enum receive_kind {
+    RECEIVE_PROFILES,
+    RECEIVE_LOGS,
+    RECEIVE_UPLOAD, /* POST /upload: a file of any format */
+} receive_kind;
+
+typedef struct receive_route {
+    receive_kind kind;
+    bool grpc;
+    bool json;           /* HTTP: the answer is JSON too */
+    const char *package; /* "v1development" as the path has it; "" for /upload */
+} receive_route;
+
+/* false: the path is none of ours. */
+bool receive_route_of(const http_message *m, receive_route *out);
+
+typedef enum verdict {
+    VERDICT_TAKEN,
+    VERDICT_MALFORMED,   /* 400, INVALID_ARGUMENT: the bytes */
+    VERDICT_METHOD,      /* 405, UNIMPLEMENTED */
+    VERDICT_MEDIA,       /* 415, UNIMPLEMENTED: content type or coding */
+    VERDICT_TOO_LARGE,   /* 413, RESOURCE_EXHAUSTED without RetryInfo: never will fit */
+    VERDICT_PRESSED,     /* 429, RESOURCE_EXHAUSTED with RetryInfo: later */
+    VERDICT_UNAVAILABLE, /* 503, UNAVAILABLE with RetryInfo: the disk is full, we are going away */
+    VERDICT_UNAUTHENTICATED, /* 401 */
+    VERDICT_FORBIDDEN,       /* 403: a token that may only read */
+    VERDICT_LATE,            /* 504, DEADLINE_EXCEEDED: the sender's own deadline has passed */
+} verdict;
+
+enum { RECEIVE_TEXT = 240 };
+
+typedef struct received {
+    document doc;      /* the model is doc.model; no profile: nothing to keep */
+    str payload;       /* the message without gRPC's frame and compression */
+    size_t n_items;    /* profiles, or log records */
+    size_t n_rejected; /* of these, said in the partial success */
+    char why[RECEIVE_TEXT];
+    char recognised[48]; /* "otlp 1.9", "otlp-json", "pprof", "splunk-logs" */
+} received;
+
+typedef struct receive_opts {
+    size_t max_message; /* bytes after decompression; 0: 256 MiB */
+    ledger *ledger;     /* what could not be carried; may be NULL */
+} receive_opts;
+
+/* Reads the request; memory is the arena's, its budget a limit too, strings view m->body.  Anything but VERDICT_TAKEN:
+ * `e` says why. */
+NODISCARD verdict receive_read(const receive_route *r, const http_message *m, const receive_opts *o,
+                               arena *a, received *out, err *e);
+
+/* ---- answers ---- */
+
+typedef struct receive_reply {
+    unsigned status;
+    buf body;
+    http_header head[4], trailers[4];
+    size_t n_head, n_trailers;
+    char grpc_status[4], retry_after[16];
+    buf text, details; /* behind trailers */
+} receive_reply;
+
+/* `got` of VERDICT_TAKEN, otherwise `why`; retry_ns of PRESSED and UNAVAILABLE.  Free with receive_reply_free. */
+void receive_answer(const receive_route *r, verdict v, const received *got, const err *why,
+                    uint64_t retry_ns, receive_reply *out);
+void receive_reply_free(receive_reply *r);

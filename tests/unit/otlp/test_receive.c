@@ -1,0 +1,298 @@
+/* Requests as senders make them, and what they are answered: read back by the exporter's own judgement (otlp/answer.h), which
+ * foreign servers have tried (tests/e2e/send_oracle). */
+#include "otlp/receive.h"
+#include "net/world.h"
+#include "otlp/answer.h"
+#include "wire/compress.h"
+#include "wire/otlp.h"
+#include "wire/pb.h"
+
+#include "model/builder.h"
+#include "../../support/test.h"
+
+static void head(http_message *m, const char *name, const char *value)
+{
+    err e = {0};
+    assert_ok(http_message_add(m, &m->head, str_of(name), str_of(value), &e), &e);
+}
+
+/* ---- routes ---- */
+
+static void test_routes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *type;
+        int kind; /* -1: none */
+        bool grpc;
+        const char *package;
+    } cases[] = {
+        {"/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export",
+         "application/grpc", RECEIVE_PROFILES, true, "v1development"},
+        {"/opentelemetry.proto.collector.profiles.v1experimental.ProfilesService/Export",
+         "application/grpc+proto", RECEIVE_PROFILES, true, "v1experimental"},
+        {"/opentelemetry.proto.collector.profiles.v1.ProfilesService/Export", "application/grpc",
+         RECEIVE_PROFILES, true, "v1"},
+        {"/opentelemetry.proto.collector.logs.v1.LogsService/Export", "application/grpc",
+         RECEIVE_LOGS, true, ""},
+        {"/opentelemetry.proto.collector.trace.v1.TraceService/Export", "application/grpc", -1,
+         true, ""},
+        {"/v1development/profiles", "application/x-protobuf", RECEIVE_PROFILES, false,
+         "v1development"},
+        {"/v1/profiles?x=1", "application/json", RECEIVE_PROFILES, false, "v1"},
+        {"/v1/logs", "application/x-protobuf", RECEIVE_LOGS, false, ""},
+        {"/upload?name=a.jfr", "", RECEIVE_UPLOAD, false, ""},
+        {"/v1/profiles", "application/grpc", -1, true, ""},
+        {"/v1/traces", "application/json", -1, false, ""},
+        {"/", "", -1, false, ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        http_message m = {.path = str_of(cases[i].path), .method = STR("POST")};
+        if (cases[i].type[0]) head(&m, "content-type", cases[i].type);
+        receive_route r;
+        bool found = receive_route_of(&m, &r);
+        if (found != (cases[i].kind >= 0) || (found && (int)r.kind != cases[i].kind) ||
+            r.grpc != cases[i].grpc)
+            fail_msg("%s", cases[i].path);
+        if (found && cases[i].package[0]) assert_string_equal(r.package, cases[i].package);
+        http_message_free(&m);
+    }
+}
+
+/* ---- requests ---- */
+
+static str otlp_bytes(arena *a)
+{
+    builder b;
+    model m;
+    err e = {0};
+    buf out = {0};
+    assert_true(builder_init(&b, a));
+    builder_resource(&b, NULL), builder_scope(&b, NULL);
+    profile *p = builder_profile(&b);
+    p->sample_type.type = builder_string(&b, STR("cpu"));
+    p->sample_type.unit = builder_string(&b, STR("nanoseconds"));
+    for (int i = 0; i < 20; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "f%d", i);
+        function f = {.name = builder_string(&b, str_of(name))};
+        line l = {.function = builder_function(&b, &f)};
+        uint32_t at = builder_location(&b, 0, 0, &l, 1, NULL, 0);
+        int64_t v = i;
+        builder_sample(&b,
+                       &(sample){.stack = builder_stack(&b, &at, 1), .values = &v, .n_values = 1});
+    }
+    assert_ok(builder_finish(&b, &m, &e), &e);
+    assert_ok(otlp_encode(&m, NULL, &out, &e), &e);
+    char *kept = arena_alloc(a, out.n);
+    memcpy(kept, out.p, out.n);
+    str s = {kept, out.n};
+    buf_free(&out);
+    return s;
+}
+
+typedef struct asked {
+    const char *name;
+    const char *type, *coding;
+    const char *method;
+    codec pack;
+    enum { GOOD, CUT, EMPTY, TWICE, LYING } body;
+    bool grpc;
+    size_t max;
+    verdict v;
+    answer_kind kind;
+} asked;
+
+static const asked cases[] = {
+    {"grpc", "application/grpc", NULL, "POST", CODEC_NONE, GOOD, true, 0, VERDICT_TAKEN,
+     ANSWER_ACCEPTED},
+    {"grpc gzip", "application/grpc", "gzip", "POST", CODEC_GZIP, GOOD, true, 0, VERDICT_TAKEN,
+     ANSWER_ACCEPTED},
+    {"grpc zstd", "application/grpc", "zstd", "POST", CODEC_ZSTD, GOOD, true, 0, VERDICT_TAKEN,
+     ANSWER_ACCEPTED},
+    {"grpc unknown coding", "application/grpc", "snappy", "POST", CODEC_NONE, GOOD, true, 0,
+     VERDICT_MEDIA, ANSWER_REFUSED},
+    {"grpc cut", "application/grpc", NULL, "POST", CODEC_NONE, CUT, true, 0, VERDICT_MALFORMED,
+     ANSWER_REFUSED},
+    {"grpc no message", "application/grpc", NULL, "POST", CODEC_NONE, EMPTY, true, 0,
+     VERDICT_MALFORMED, ANSWER_REFUSED},
+    {"grpc two messages", "application/grpc", NULL, "POST", CODEC_NONE, TWICE, true, 0,
+     VERDICT_MALFORMED, ANSWER_REFUSED},
+    {"grpc lies about gzip", "application/grpc", "gzip", "POST", CODEC_NONE, LYING, true, 0,
+     VERDICT_MALFORMED, ANSWER_REFUSED},
+    {"grpc too large", "application/grpc", "gzip", "POST", CODEC_GZIP, GOOD, true, 60,
+     VERDICT_TOO_LARGE, ANSWER_TOO_LARGE},
+    {"http", "application/x-protobuf", NULL, "POST", CODEC_NONE, GOOD, false, 0, VERDICT_TAKEN,
+     ANSWER_ACCEPTED},
+    {"http gzip", "application/x-protobuf", "gzip", "POST", CODEC_GZIP, GOOD, false, 0,
+     VERDICT_TAKEN, ANSWER_ACCEPTED},
+    {"http empty", "application/x-protobuf", NULL, "POST", CODEC_NONE, EMPTY, false, 0,
+     VERDICT_TAKEN, ANSWER_ACCEPTED},
+    {"http xml", "text/xml", NULL, "POST", CODEC_NONE, GOOD, false, 0, VERDICT_MEDIA,
+     ANSWER_REFUSED},
+    {"http br", "application/x-protobuf", "br", "POST", CODEC_NONE, GOOD, false, 0, VERDICT_MEDIA,
+     ANSWER_REFUSED},
+    {"http get", "application/x-protobuf", NULL, "GET", CODEC_NONE, GOOD, false, 0, VERDICT_METHOD,
+     ANSWER_REFUSED},
+    {"http cut", "application/x-protobuf", NULL, "POST", CODEC_NONE, CUT, false, 0,
+     VERDICT_MALFORMED, ANSWER_REFUSED},
+    {"http too large", "application/x-protobuf", NULL, "POST", CODEC_NONE, GOOD, false, 60,
+     VERDICT_TOO_LARGE, ANSWER_TOO_LARGE},
+};
+
+static void fill(const asked *c, str bytes, http_message *m)
+{
+    err e = {0};
+    buf packed = {0};
+    if (c->body == CUT) bytes.n -= 3;
+    assert_ok(pack(c->pack, bytes, &packed, &e), &e);
+    for (int i = 0; i < (c->body == TWICE ? 2 : 1) && c->body != EMPTY; i++) {
+        uint8_t prefix[GRPC_PREFIX];
+        grpc_put_prefix(prefix, c->pack != CODEC_NONE || c->body == LYING, (uint32_t)packed.n);
+        if (c->grpc) buf_put(&m->body, prefix, sizeof prefix);
+        buf_str(&m->body, buf_view(&packed));
+    }
+    buf_free(&packed);
+    head(m, "content-type", c->type);
+    if (c->coding) head(m, c->grpc ? "grpc-encoding" : "content-encoding", c->coding);
+    m->method = str_of(c->method);
+    m->path =
+        c->grpc
+            ? STR("/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export")
+            : STR("/v1development/profiles");
+}
+
+/* Our answer as a sender would receive it. */
+static answer_kind judged(const receive_reply *r, bool grpc, answer *out)
+{
+    err e = {0};
+    http_message m = {.status = r->status};
+    for (size_t i = 0; i < r->n_head; i++)
+        assert_ok(http_message_add(&m, &m.head, r->head[i].name, r->head[i].value, &e), &e);
+    for (size_t i = 0; i < r->n_trailers; i++)
+        assert_ok(http_message_add(&m, &m.trailers, r->trailers[i].name, r->trailers[i].value, &e),
+                  &e);
+    buf_str(&m.body, buf_view(&r->body));
+    if (grpc)
+        answer_of_grpc(&m, out);
+    else
+        answer_of_http(&m, 0, out);
+    http_message_free(&m);
+    return out->kind;
+}
+
+static void test_requests(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const asked *c = &cases[i];
+        arena a = {0};
+        http_message m = {0};
+        received got;
+        receive_route r;
+        err e = {0};
+        answer said;
+        receive_reply reply;
+        fill(c, otlp_bytes(&a), &m);
+        assert_true(receive_route_of(&m, &r));
+        verdict v = receive_read(&r, &m, &(receive_opts){.max_message = c->max}, &a, &got, &e);
+        if (v != c->v) fail_msg("%s: verdict %d: %s", c->name, v, e.msg);
+        assert_int_equal(v == VERDICT_TAKEN, e.code == ERR_OK);
+        if (v == VERDICT_TAKEN && c->body == GOOD) assert_string_equal(got.recognised, "otlp 1.10");
+        receive_answer(&r, v, &got, &e, 0, &reply);
+        if (judged(&reply, c->grpc, &said) != c->kind)
+            fail_msg("%s: %d %s", c->name, said.kind, said.text);
+        receive_reply_free(&reply);
+        http_message_free(&m);
+        arena_free(&a);
+    }
+}
+
+/* ---- answers ---- */
+
+static void test_answers(void **state)
+{
+    (void)state;
+    static const struct {
+        verdict v;
+        answer_kind kind;
+        uint64_t wait;
+    } verdicts[] = {
+        {VERDICT_PRESSED, ANSWER_RETRY, 3 * NS_PER_S},
+        {VERDICT_UNAVAILABLE, ANSWER_RETRY, 3 * NS_PER_S},
+        {VERDICT_UNAUTHENTICATED, ANSWER_REFUSED, 0},
+        {VERDICT_FORBIDDEN, ANSWER_REFUSED, 0},
+        {VERDICT_LATE, ANSWER_RETRY, 0},
+    };
+    err why = {.code = ERR_LIMIT, .offset = NO_OFFSET, .msg = "h\xc3\xb6r 100% zu"};
+    for (size_t i = 0; i < ARRAY_LEN(verdicts); i++)
+        for (int grpc = 0; grpc < 2; grpc++) {
+            receive_route r = {.grpc = grpc != 0};
+            receive_reply reply;
+            answer said;
+            receive_answer(&r, verdicts[i].v, NULL, &why, 3 * NS_PER_S, &reply);
+            assert_int_equal(judged(&reply, grpc, &said), verdicts[i].kind);
+            assert_int_equal(said.wait, verdicts[i].wait);
+            assert_non_null(strstr(said.text, "100% zu"));
+            receive_reply_free(&reply);
+        }
+    for (int grpc = 0; grpc < 2; grpc++) {
+        received got = {.n_rejected = 7, .why = "seven are no call stacks"};
+        receive_reply reply;
+        answer said;
+        receive_answer(&(receive_route){.grpc = grpc, .kind = RECEIVE_LOGS}, VERDICT_TAKEN, &got,
+                       NULL, 0, &reply);
+        assert_int_equal(judged(&reply, grpc, &said), ANSWER_PARTIAL);
+        assert_int_equal(said.rejected, 7);
+        assert_non_null(strstr(said.text, "seven are no call stacks"));
+        receive_reply_free(&reply);
+    }
+}
+
+/* ---- logs that are none of ours ---- */
+
+static void put_log(buf *logs, const char *by, const char *body)
+{
+    buf text_b = {0}, record = {0}, scope_b = {0}, in_scope = {0}, in_resource = {0};
+    pb_put_bytes(&text_b, 1, str_of(body));
+    pb_put_bytes(&record, 5, buf_view(&text_b));
+    pb_put_bytes(&scope_b, 1, str_of(by));
+    pb_put_bytes(&in_scope, 1, buf_view(&scope_b));
+    pb_put_bytes(&in_scope, 2, buf_view(&record));
+    pb_put_bytes(&in_resource, 2, buf_view(&in_scope));
+    pb_put_bytes(logs, 1, buf_view(&in_resource));
+    buf_free(&text_b), buf_free(&record), buf_free(&scope_b), buf_free(&in_scope),
+        buf_free(&in_resource);
+}
+
+static void test_logs(void **state)
+{
+    (void)state;
+    for (int ours = 0; ours < 2; ours++) {
+        arena a = {0};
+        received got;
+        err e = {0};
+        receive_route r;
+        http_message m = {.method = STR("POST"), .path = STR("/v1/logs")};
+        head(&m, "content-type", "application/x-protobuf");
+        put_log(&m.body, "my.app", "hello");
+        put_log(&m.body, "my.app", "world");
+        if (ours) put_log(&m.body, "otel.profiling", "\n\n\tat global.work(a.c:1)\n");
+        assert_true(receive_route_of(&m, &r));
+        assert_int_equal(receive_read(&r, &m, &(receive_opts){0}, &a, &got, &e), VERDICT_TAKEN);
+        assert_int_equal(got.n_rejected, 2);
+        assert_int_equal(got.doc.model.profiles.n > 0, ours);
+        assert_string_equal(got.recognised, "splunk-logs");
+        assert_non_null(strstr(got.why, "2 log records are no call stacks"));
+        http_message_free(&m);
+        arena_free(&a);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_routes),
+                                       cmocka_unit_test(test_requests),
+                                       cmocka_unit_test(test_answers), cmocka_unit_test(test_logs)};
+    return cmocka_run_group_tests_name("receive", tests, NULL, NULL);
+}
