@@ -69,7 +69,7 @@ void help_command(buf *b, const command *c)
 
 void help_overview(buf *b)
 {
-    buf_z(b, "kiln - OpenTelemetry profiles: ask, compare, draw, convert, check\n\n"
+    buf_z(b, "kiln - OpenTelemetry profiles: record, ask, compare, draw, convert, check, send\n\n"
              "Usage: kiln COMMAND [OPTION]... [FILE]...\n\nCommands:\n");
     size_t n;
     const command *c = commands(&n);
@@ -78,5 +78,5 @@ void help_overview(buf *b)
              "Inputs may be gzip or zstd compressed, and - is standard input.\n\n"
              "Exit codes: 0 fine, 1 bad input or failed check, 2 wrong usage, 3 the\n"
              "environment said no (permission, disk, network), 4 a gate was not kept.\n\n"
-             "Example:\n  kiln top app.otlp\n");
+             "Examples:\n  kiln run ./app\n  kiln top app.otlp\n");
 }

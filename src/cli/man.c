@@ -65,7 +65,7 @@ static void header(buf *b, const char *page, const char *summary)
 
 static void overview(buf *b)
 {
-    header(b, "kiln", "OpenTelemetry profiles: ask, compare, draw, convert, check");
+    header(b, "kiln", "OpenTelemetry profiles: record, ask, compare, draw, convert, check, send");
     section(b, "SYNOPSIS");
     buf_z(b, "\\fBkiln\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... [\\fIFILE\\fR]...\n");
     section(b, "DESCRIPTION");

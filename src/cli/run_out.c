@@ -134,6 +134,22 @@ static void put_cost(run *r, buf *t)
 
 /* ---- the tables ---- */
 
+/* Where threads wait and memory comes from is always the C or C++ runtime: the question is for whom. */
+#define RUNTIMES                                                                                   \
+    "/lib(c|pthread|stdc\\+\\+|c\\+\\+)[-.]|/libkiln-heap|/include/([^/]+/)?c\\+\\+/|^/rustc/"
+
+typedef struct table {
+    const char *type, *title; /* NULL: none */
+    const char *hide;
+} table;
+
+static const table tables[] = {
+    {"cpu", NULL, NULL},
+    {"wall", "who waits, and who works: frames of the C and C++ runtimes left out", RUNTIMES},
+    {"alloc_space", "who allocates: frames of the C and C++ runtimes left out", RUNTIMES},
+    {"inuse_space", "who keeps memory: frames of the C and C++ runtimes left out", RUNTIMES},
+};
+
 static bool has_samples(const model *m, const char *type)
 {
     for (size_t i = 0; i < m->profiles.n; i++) {
@@ -145,17 +161,21 @@ static bool has_samples(const model *m, const char *type)
 }
 
 /* Of all processes, added up. */
-static void put_table(run *r, const char *type, size_t rows)
+static void put_table(run *r, const table *t, size_t rows)
 {
     cli *c = r->c;
     question q = {.brief = true};
     flat f;
     err e = {0};
-    c->o.wanted_type = type;
+    c->o.wanted_type = t->type;
+    c->o.hide = t->hide;
     c->o.all = true;
     flat_opts o = question_flat(c, rows);
     if (!question_lend(&q, c, &r->in, BY_FUNCTION)) return;
     buf_putc(&c->out, '\n');
+    if (t->title)
+        buf_printf(&c->out, "%s%s%s\n", paint_on(c->term.color, PAINT_BOLD), t->title,
+                   paint_on(c->term.color, PAINT_OFF));
     if (flat_of(&q.v, &o, &q.arena, &f, &e))
         top_text(&q, &f);
     else
@@ -166,12 +186,12 @@ static void put_table(run *r, const char *type, size_t rows)
 /* What was asked for, as far as there is something. */
 static void put_tables(run *r)
 {
-    static const char *const types[] = {"cpu", "wall", "alloc_space", "inuse_space"};
     cli *c = r->c;
     size_t n = 0;
     if (!c->o.width.given && !c->term.tty) c->o.width = (option_count){true, WIDTH};
-    for (size_t i = 0; i < ARRAY_LEN(types); i++)
-        if (has_samples(&r->in.doc.model, types[i])) put_table(r, types[i], n++ ? MORE_ROWS : ROWS);
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+        if (has_samples(&r->in.doc.model, tables[i].type))
+            put_table(r, &tables[i], n++ ? MORE_ROWS : ROWS);
     if (n) buf_putc(&c->out, '\n');
 }
 
@@ -230,8 +250,11 @@ static void put_names(run *r, buf *t)
         /* A stack that went astray has an address or two where no code is: nothing to be done. */
         bool astray = s->state == MODULE_NO_MAP || s->state == MODULE_UNNAMED;
         if (astray && s->n_locations * FEW < r->symbols.n_locations) continue;
-        buf_printf(t, "%.*s: %s of %s addresses have names; %s", STR_ARG(s->name),
-                   human_count(s->n_found, n), human_count(s->n_locations, all), advice);
+        const char *slash = memrchr(s->name.p, '/', s->name.n);
+        str base = slash ? (str){slash + 1, s->name.n - (size_t)(slash + 1 - s->name.p)} : s->name;
+        buf_printf(t, "%.*s: %s of %s addresses have none; %s", STR_ARG(base),
+                   human_count(s->n_locations - s->n_found, n), human_count(s->n_locations, all),
+                   advice);
         item(r, PAINT_YELLOW, told++ ? "" : "names", t);
     }
 }
