@@ -26,7 +26,8 @@ capture the_capture = {.gate = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_
 
 /* The agent's own threads. */
 static _Atomic uint32_t own_tids[OWN_MAX];
-static _Atomic uint64_t own_ended; /* CPU time of those that are gone */
+static _Atomic uint32_t own_past[OWN_MAX]; /* the last one that said here that it ends */
+static _Atomic uint64_t own_ended;         /* CPU time of those that are gone */
 static _Thread_local bool is_own, bears_own;
 static bool fork_hooked;
 static _Thread_local bool fork_gate,
@@ -103,8 +104,21 @@ void capture_own_ended(uint32_t tid)
         uint32_t own = tid;
         if (!atomic_compare_exchange_strong(&own_tids[i], &own, 0)) continue;
         atomic_fetch_add(&own_ended, task_cpu(tid));
+        atomic_store(&own_past[i], tid);
         return;
     }
+}
+
+/* One that has said that it ends is still there for a moment. */
+bool capture_has_own(void)
+{
+    char path[40];
+    bool any = false;
+    for (size_t i = 0; i < OWN_MAX; i++) {
+        snprintf(path, sizeof path, "/proc/self/task/%u", atomic_load(&own_past[i]));
+        any |= atomic_load(&own_tids[i]) || (atomic_load(&own_past[i]) && access(path, F_OK) == 0);
+    }
+    return any;
 }
 
 bool capture_is_own(void) { return is_own; }
@@ -350,7 +364,10 @@ static void on_fork_child(void)
     atomic_store(&c->yield, 0);
     c->has_sampler = false;
     c->gate = c->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    for (size_t i = 0; i < OWN_MAX; i++) atomic_store(&own_tids[i], 0);
+    for (size_t i = 0; i < OWN_MAX; i++) {
+        atomic_store(&own_tids[i], 0);
+        atomic_store(&own_past[i], 0);
+    }
     atomic_store(&own_ended, 0);
     cpu_forked();
     threads_forked();

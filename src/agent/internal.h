@@ -56,3 +56,5 @@ bool capture_here(void);
 bool capture_bears_own(void);
 /* For life.c: an own thread is about to end; its CPU time stays counted. */
 void capture_own_ended(uint32_t tid);
+/* Are there still threads of ours? */
+bool capture_has_own(void);

@@ -100,7 +100,10 @@ void life_stay(void)
 
 /* ---- signals ---- */
 
-enum { YIELD_NS = 300 * 1000000 }; /* longer than a round waits for answers */
+enum {
+    YIELD_NS = 300 * 1000000, /* longer than a round waits for answers */
+    RETIRE_MS = 1000,         /* that the agent's threads have to end */
+};
 
 bool life_signal_ours(int sig)
 {
@@ -131,4 +134,19 @@ void life_leave(void)
     if (!capture_here()) return;
     capture *c = &the_capture;
     if (c->o.leaving) c->o.leaving(c->o.who, false);
+}
+
+void life_retire(void)
+{
+    static _Atomic bool retired;
+    capture *c = &the_capture;
+    if (!capture_here() || capture_is_own() || atomic_exchange(&retired, true)) return;
+    if (c->o.say)
+        c->o.say(c->o.who,
+                 "the program changes privileges or forbids system calls, which our threads "
+                 "would be in the way of: the profile ends here");
+    if (c->o.leaving) c->o.leaving(c->o.who, false);
+    capture_close();
+    for (int ms = 0; capture_has_own() && ms < RETIRE_MS; ms++) usleep(1000);
+    atomic_store(&handler.pid, 0);
 }

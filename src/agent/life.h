@@ -26,3 +26,6 @@ void life_hide(sigset_t *set);
 
 /* Before _exit and its like. */
 void life_leave(void);
+
+/* The program is about to treat its threads differently: the capture ends, and its threads with it. */
+void life_retire(void);

@@ -101,6 +101,7 @@ static void leaving(void *who, bool exec)
 {
     (void)who;
     fprintf(out, "leaving %s\n", exec ? "exec" : "exit");
+    ending = !exec;
     take(!exec);
 }
 
