@@ -26,7 +26,10 @@
 
 enum {
     STACK_BYTES = 512 << 10, /* of the shipper's thread: demangling recurses */
-    GRACE_MS = 500, /* that exit waits beyond KILN_EXIT_TIMEOUT for things to be put away */
+    /* Exit waits so long beyond KILN_EXIT_TIMEOUT for things to be put away: longer than the exporter needs
+     * to give up a thread that hangs in a name lookup. */
+    GRACE_MS = 1000,
+    LEAST_MS = 100, /* that the exporter has at the end, however long the last flush took */
     ASK_FLUSH = 1,
     ASK_LOOK = 2,
     ASK_DELIVER = 4,
@@ -46,6 +49,7 @@ static struct {
     /* The shipper sleeps on `asked`; who waits for it sleeps on `served`, which counts the rounds in
      * which it delivered. */
     _Atomic uint32_t asked, served;
+    _Atomic uint64_t leave_by; /* CLOCK_MONOTONIC: all that somebody waits for shall be done */
 } agent;
 
 extern const agent_for_heap kiln_agent_for_heap;
@@ -84,7 +88,9 @@ static void ask(uint32_t what)
 /* Asks, and waits until it was done or the time is over. */
 static void ask_and_wait(uint32_t what)
 {
-    uint64_t deadline = now_of(CLOCK_MONOTONIC) + agent.config.exit_ns + GRACE_MS * NS_PER_MS;
+    uint64_t leave_by = now_of(CLOCK_MONOTONIC) + agent.config.exit_ns;
+    uint64_t deadline = leave_by + GRACE_MS * NS_PER_MS;
+    atomic_store(&agent.leave_by, leave_by);
     uint32_t before = atomic_load(&agent.served);
     ask(what);
     while (atomic_load(&agent.served) == before && now_of(CLOCK_MONOTONIC) < deadline)
@@ -118,6 +124,15 @@ static bool has_samples(void)
     return c.cpu_samples || c.wall_samples || agent.shipper.heap;
 }
 
+/* Of the time that exit may take; the flush has had its share. */
+static uint64_t time_left(void)
+{
+    uint64_t now = now_of(CLOCK_MONOTONIC), by = atomic_load(&agent.leave_by);
+    uint64_t least = LEAST_MS * NS_PER_MS, exit_ns = agent.config.exit_ns;
+    if (by > now + least) return by - now;
+    return exit_ns < least ? exit_ns : least;
+}
+
 /* false: that was the last round. */
 static bool serve(uint32_t asked, uint64_t deadline)
 {
@@ -125,8 +140,8 @@ static bool serve(uint32_t asked, uint64_t deadline)
     bool stop = asked & ASK_STOP, due = now_of(CLOCK_MONOTONIC) >= deadline;
     if (asked & ASK_LOOK) shipper_look(s);
     if (due || (asked & ~(uint32_t)ASK_LOOK)) shipper_flush(s, stop);
-    if (asked & ASK_DELIVER) shipper_wait(s, agent.config.exit_ns);
-    if (stop) shipper_close(s, agent.config.exit_ns);
+    if (asked & ASK_DELIVER) shipper_wait(s, time_left());
+    if (stop) shipper_close(s, time_left());
     if (stop || (asked & ASK_DELIVER)) {
         if (stop || has_samples()) write_report();
         atomic_fetch_add(&agent.served, 1);
@@ -251,6 +266,7 @@ static void on_fork_child(void)
     err e = {0};
     if (!agent.pid) return;
     agent.pid = 0;
+    shipper_forked(&agent.shipper);
     if (!agent.config.follow_fork) {
         if (agent.shipper.heap) agent.shipper.heap->stop();
         return;

@@ -87,6 +87,12 @@ static bool open_exporter(shipper *s, err *e)
         .thread = s->own_thread,
     };
     s->exporter = exporter_open(&o, e);
+    if (s->exporter || !o.spool_dir) return s->exporter != NULL;
+    /* Another process has the spool, or the disk says no: better without it than not at all. */
+    say_err(s, "no spool", e);
+    o.spool_dir = NULL;
+    *e = (err){0};
+    s->exporter = exporter_open(&o, e);
     return s->exporter != NULL;
 }
 
@@ -245,12 +251,19 @@ static void say_lost(shipper *s)
 
 void shipper_close(shipper *s, uint64_t timeout_ns)
 {
-    if (s->exporter) {
-        exporter_close(s->exporter, timeout_ns, &s->counts);
-        s->exporter = NULL;
+    exporter *x = s->exporter;
+    s->exporter = NULL; /* first: a fork meanwhile must not find what is being freed */
+    if (x) {
+        exporter_close(x, timeout_ns, &s->counts);
         say_lost(s);
     }
     images_close(&s->images);
     shelf_close(&s->modules);
     heap_forget(&s->heap_past);
+}
+
+void shipper_forked(shipper *s)
+{
+    exporter_forked(s->exporter);
+    s->exporter = NULL;
 }

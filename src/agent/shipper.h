@@ -62,3 +62,6 @@ otlp_counts shipper_counts(const shipper *s);
 
 /* Delivers within the time what can be delivered. */
 void shipper_close(shipper *s, uint64_t timeout_ns);
+
+/* In the child of a fork: lets go of the parent's connection and spool.  The rest is left as it is. */
+void shipper_forked(shipper *s);
