@@ -3,6 +3,7 @@
  *   splunk_host many N        N threads that wake up five times a second
  *   splunk_host setenv K=V... as `threads`; changes its environment once it runs
  *   splunk_host idle          nothing
+ *   splunk_host fork          when a byte comes in: a child, "child PID", that stays as well
  *   splunk_host busy          works; prints what it has done and the longest step of its work
  * Prints "ready PID" and a line "thread TID NAME" for each of its own, and stays until standard input ends. */
 #include <kiln/span.h>
@@ -16,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -222,6 +224,14 @@ static void *watch_stdin(void *arg)
     return arg;
 }
 
+/* Says that it is ready before; both come back. */
+static void become_two(void)
+{
+    char c;
+    printf("ready %d\n", (int)getpid());
+    if (read(STDIN_FILENO, &c, 1) == 1 && fork() == 0) printf("child %d\n", (int)getpid());
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "idle";
@@ -231,12 +241,14 @@ int main(int argc, char **argv)
         for (int i = 2; i < argc; i++) putenv(argv[i]);
     if (!strcmp(mode, "many") && argc > 2)
         start((unsigned)strtoul(argv[2], NULL, 10), waker, 64 << 10);
+    if (!strcmp(mode, "fork")) become_two();
     if (!strcmp(mode, "busy")) {
         start(1, watch_stdin, 0);
         busy();
     } else {
         stay("splunk_host");
     }
+    while (wait(NULL) > 0) continue;
     printf("done\n");
     return 0;
 }

@@ -34,7 +34,7 @@ class Host:
         self.process = subprocess.Popen([*wrap, *args], env=full, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
         self.lines, self.words = [], []
-        self.threads, self.pid, self.code, self.ended = {}, None, None, None
+        self.threads, self.pid, self.child, self.code, self.ended = {}, None, None, None, None
         self.readers = [threading.Thread(target=self.take, args=(self.process.stdout, self.lines), daemon=True),
                         threading.Thread(target=self.take, args=(self.process.stderr, self.words), daemon=True)]
         self.is_ready = threading.Event()
@@ -52,7 +52,9 @@ class Host:
             if line.startswith('thread '):
                 _, tid, name = line.split(' ', 2)
                 self.threads[int(tid)] = name
-            if line.startswith('ready '):
+            if line.startswith('child '):
+                self.child = int(line.split()[1])
+            if line.startswith('ready ') and not self.pid:
                 self.pid = int(line.split()[1])
                 self.is_ready.set()
         if stream is self.process.stdout:
@@ -79,8 +81,8 @@ class Host:
             self.ended = time.time_ns()
         return self
 
-    def report(self):
-        path = self.report_path.replace('%p', str(self.pid))
+    def report(self, pid=None):
+        path = self.report_path.replace('%p', str(pid or self.pid))
         need(os.path.exists(path), 'no report at %s: %s' % (path, self.words))
         with open(path, encoding='utf-8') as f:
             return json.load(f)
@@ -104,8 +106,8 @@ class Host:
     def rss_kb(self):
         return int(self.status('VmRSS').split()[0])
 
-    def descriptors(self):
-        folder, found = '/proc/%d/fd' % self.pid, {}
+    def descriptors(self, pid=None):
+        folder, found = '/proc/%d/fd' % (pid or self.pid), {}
         for fd in os.listdir(folder):
             try:
                 found[int(fd)] = os.readlink(os.path.join(folder, fd))
