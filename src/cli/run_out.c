@@ -6,7 +6,15 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { LABEL = 12, WIDTH = 80, ROWS = 10, MORE_ROWS = 5, SYMBOL_LINES = 3, FEW = 20 };
+enum {
+    LABEL = 12,
+    WIDTH = 80,
+    ROWS = 10,
+    MORE_ROWS = 5,
+    SYMBOL_LINES = 3,
+    FEW = 20,
+    SLOWEST_TICK = 100
+};
 
 static void tail(buf *b, const char *fmt, ...) PRINTF(2, 3);
 
@@ -239,31 +247,67 @@ static void put_silent(run *r, buf *t)
     item(r, PAINT_YELLOW, "missing", t);
 }
 
+static str base_of(str path)
+{
+    const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+    return slash ? (str){slash + 1, path.n - (size_t)(slash + 1 - path.p)} : path;
+}
+
+/* What to do about names of one binary; NULL: nothing, or nothing worth it. */
+static const char *names_advice(const run *r, const symbolized *s)
+{
+    /* A stack that went astray has an address or two where no code is. */
+    bool astray = s->state == MODULE_NO_MAP || s->state == MODULE_UNNAMED;
+    if (astray && s->n_locations * FEW < r->symbols.n_locations) return NULL;
+    if (s->state == MODULE_NO_MAP && s->n_found < s->n_locations)
+        return "code made at run time: node --perf-basic-prof, java -XX:+DumpPerfMapAtExit and "
+               "their like write down what it is";
+    bool own = str_eq(base_of(s->name), base_of(str_of(r->path)));
+    if (s->state == MODULE_SYMBOLS && own && !str_starts(s->name, STR("/usr/")))
+        return "built without -g: no lines, and no inlined calls";
+    return s->n_found < s->n_locations ? symbolize_advice(s) : NULL;
+}
+
 static void put_names(run *r, buf *t)
 {
     size_t told = 0;
     for (size_t i = 0; i < r->symbols.v.n && told < SYMBOL_LINES; i++) {
         const symbolized *s = &r->symbols.v.v[i];
-        const char *advice = symbolize_advice(s);
+        const char *advice = names_advice(r, s);
         char n[HUMAN_MAX], all[HUMAN_MAX];
-        if (!advice || s->n_found == s->n_locations) continue;
-        /* A stack that went astray has an address or two where no code is: nothing to be done. */
-        bool astray = s->state == MODULE_NO_MAP || s->state == MODULE_UNNAMED;
-        if (astray && s->n_locations * FEW < r->symbols.n_locations) continue;
-        const char *slash = memrchr(s->name.p, '/', s->name.n);
-        str base = slash ? (str){slash + 1, s->name.n - (size_t)(slash + 1 - s->name.p)} : s->name;
-        buf_printf(t, "%.*s: %s of %s addresses have none; %s", STR_ARG(base),
-                   human_count(s->n_locations - s->n_found, n), human_count(s->n_locations, all),
-                   advice);
+        if (!advice) continue;
+        buf_printf(t, "%.*s: ", STR_ARG(base_of(s->name)));
+        if (s->n_found < s->n_locations)
+            buf_printf(t, "%s of %s addresses have none; ",
+                       human_count(s->n_locations - s->n_found, n),
+                       human_count(s->n_locations, all));
+        buf_z(t, advice);
         item(r, PAINT_YELLOW, told++ ? "" : "names", t);
     }
+}
+
+/* Timers ring at the kernel's tick at most; perf events at any rate, where they are allowed. */
+static void put_unlock(run *r, buf *t)
+{
+    file_bytes f;
+    const char *forced = getenv("KILN_CPU_SOURCE");
+    if (!r->report.timer || r->hz <= SLOWEST_TICK || (forced && !strcmp(forced, "timer"))) return;
+    bool read = file_read("/proc/sys/kernel/perf_event_paranoid", 64, &f, NULL);
+    bool closed = read && f.bytes.n && f.bytes.p[0] > '1' && f.bytes.p[0] <= '9';
+    if (read) file_release(&f);
+    if (closed)
+        buf_z(t, "perf events would keep that rate: sudo sysctl kernel.perf_event_paranoid=1");
+    else
+        buf_z(t, "perf events would keep that rate, but perf_event_open(2) is forbidden here: a "
+                 "container wants --cap-add PERFMON, or a seccomp profile that allows it");
+    item(r, PAINT_YELLOW, "more", t);
 }
 
 static void put_advice(run *r, buf *t)
 {
     for (size_t i = 0; i < r->report.advice.n; i++) {
         buf_str(t, r->report.advice.v[i]);
-        item(r, PAINT_YELLOW, i ? "" : "more", t);
+        item(r, PAINT_YELLOW, "more", t);
     }
 }
 
@@ -281,5 +325,6 @@ void run_tell(run *r)
     put_silent(r, &t);
     put_names(r, &t);
     put_advice(r, &t);
+    put_unlock(r, &t);
     buf_free(&t);
 }
