@@ -17,7 +17,7 @@ typedef enum cpu_source { CPU_AUTO, CPU_PERF, CPU_TIMER } cpu_source;
 typedef struct capture_opts {
     size_t size;         /* sizeof(capture_opts) */
     uint32_t cpu_hz;     /* 0: no CPU samples */
-    cpu_source source;   /* AUTO: perf events where the kernel permits them, otherwise timers */
+    cpu_source source;   /* AUTO: timers up to half of the tick's rate, perf events above it */
     uint64_t wall_ns;    /* 0: no rounds; at least 1 ms */
     uint32_t max_frames; /* 0: CAPTURE_FRAMES */
     size_t max_batch;    /* bytes; 0: 4 MiB */

@@ -272,12 +272,13 @@ static bool descriptors(void)
 
 static void choose(cpu_source source)
 {
-    bool fast = plan.period < plan.tick_ns;
     plan.events = plan.user_only = false;
-    if (source == CPU_TIMER || !plan.event || !descriptors()) return;
+    if (source == CPU_TIMER || !plan.event) return;
+    if (source == CPU_AUTO && plan.period >= 2 * plan.tick_ns) return;
+    if (!descriptors()) return;
     if (try_event(false)) {
         plan.events = true;
-    } else if ((source == CPU_PERF || fast) && try_event(true)) {
+    } else if ((source == CPU_PERF || plan.period < plan.tick_ns) && try_event(true)) {
         plan.events = plan.user_only = true;
     }
 }

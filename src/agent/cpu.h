@@ -1,9 +1,11 @@
 /* agent/cpu.h - CPU time as a clock that rings: per thread a perf event or a timer.
  *
- * A perf event (task clock) is driven by a high-resolution timer and rings at any rate; where the kernel
- * lets it see only user mode it would miss the time of system calls, so it is taken then only if the rate
- * wanted is above the tick's.  A timer on the thread's CPU clock sees all time but rings at the kernel's
- * tick at most; what it misses it counts (overruns), and samples weigh more. */
+ * A timer on the thread's CPU clock rings with the kernel's tick, which is there anyway: a sample costs its
+ * signal and little more, and no descriptor of the program's.  What it misses it counts (overruns), and
+ * samples weigh more.  A perf event (task clock) has a high-resolution timer of its own and rings at any
+ * rate, for an interrupt a sample: four to five times the cost (bench/agent).  So left alone we take
+ * timers up to half of the tick's rate, events above it.  Where the kernel lets an event see only user mode
+ * it would miss the time of system calls; it is taken then only above the tick's rate. */
 #pragma once
 #include "agent/capture.h"
 #include "agent/threads.h"

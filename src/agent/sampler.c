@@ -290,8 +290,11 @@ static void say_limits(capture *c)
     const cpu_plan *p = cpu_planned();
     if (p->period && !p->events && p->period < p->tick_ns)
         say(c, &c->said_tick,
-            "CPU timers ring at the kernel's tick at most: there will be fewer samples "
-            "than asked for, each of more weight");
+            c->o.source == CPU_TIMER
+                ? "CPU timers ring at the kernel's tick at most: there will be fewer samples than "
+                  "asked for, each of more weight"
+                : "CPU timers ring at the kernel's tick at most: fewer samples than asked for; "
+                  "sudo sysctl kernel.perf_event_paranoid=2 lets perf events take them");
     if (p->events && p->user_only)
         say(c, &c->said_tick,
             "perf events see no time in the kernel: lower kernel.perf_event_paranoid to "
