@@ -7,6 +7,7 @@
  * functions the loader, fork and exit call take no argument. */
 #include "agent/capture.h"
 #include "agent/config.h"
+#include "agent/descriptors.h"
 #include "agent/heap/link.h"
 #include "agent/report.h"
 #include "agent/shipper.h"
@@ -154,6 +155,7 @@ static void *run(void *who)
 {
     (void)who;
     capture_own_thread("kiln-ship");
+    descriptors_own();
     uint64_t deadline = now_of(CLOCK_MONOTONIC) + agent.config.flush_ns;
     for (;;) {
         uint32_t asked = atomic_exchange(&agent.asked, 0);

@@ -24,7 +24,8 @@ typedef struct capture_opts {
     bool
         at_once; /* stacks can be taken when capture_open returns, some ms later: for the heap object */
     const char *exclude; /* prefixes of names of threads to leave out, by commas; NULL: none */
-    /* One sentence for people, at most once each; from the sampler's thread. */
+    /* One sentence for people, at most once each; from the sampler's thread, whose descriptors may be its own
+     * (agent/descriptors.h). */
     void (*say)(void *who, const char *sentence);
     /* The batch is half full, or has press_at samples: take it soon.  From the sampler's thread, after a
      * whole round; may be NULL. */

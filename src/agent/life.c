@@ -4,6 +4,7 @@
 #include "agent/signo.h"
 
 #include <linux/futex.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/ban.h"
@@ -32,11 +33,14 @@ static void finish(thread_record *t)
     thread_finish(t);
 }
 
+/* The program has forbidden itself some calls, maybe ours, on pain of death: the sampler makes them then. */
+static bool is_filtered(void) { return prctl(PR_GET_SECCOMP) != 0; }
+
 /* Runs when the thread returns, in pthread_exit, and when it is cancelled.  The record is the thread's own
  * unless the process forked meanwhile: then it was replaced, and the value with it. */
 static void on_end(void *record)
 {
-    if (capture_here()) finish(record);
+    if (capture_here() && !is_filtered()) finish(record);
 }
 
 bool life_open(err *e)
@@ -58,7 +62,8 @@ static NOINLINE start begin(thread_record *t)
     start s = {t->run, t->arg};
     t = thread_begin(t);
     life_adopt(t);
-    if (atomic_load(&the_capture.ready)) cpu_arm(t, true);
+    if (atomic_load(&the_capture.ready) && cpu_planned()->period && !is_filtered())
+        cpu_arm(t, true);
     return s;
 }
 

@@ -1,6 +1,7 @@
 /* The sampler's thread: wakes for rounds, to drain the ring, and to look what the loader did. */
 #include "agent/internal.h"
 
+#include "agent/descriptors.h"
 #include "agent/exclude.h"
 #include "agent/signo.h"
 
@@ -304,6 +305,8 @@ static void say_limits(capture *c)
 static bool begin(capture *c, times *t)
 {
     capture_own_thread("kiln-sampler");
+    /* Events are put away by the program's threads too, by their descriptor: they have to see it. */
+    if (!cpu_planned()->events) descriptors_own();
     if (c->delay_ns) sleep_until(monotonic() + c->delay_ns, atomic_load(&handler.wake));
     if (atomic_load(&c->stop)) return false;
     t->now = monotonic();

@@ -1,5 +1,6 @@
 #include "agent/voice.h"
 
+#include "agent/descriptors.h"
 #include "base/ban.h"
 #include <stdatomic.h>
 #include <stdio.h>
@@ -40,17 +41,15 @@ static bool was_said(const char *sentence)
     return false;
 }
 
-static void print(const char *sentence)
+static void print(const char *sentence, int fd)
 {
     struct stat st;
     char line[SENTENCE_BYTES + 16];
-    if (!voice.open || fstat(STDERR_FILENO, &st) || st.st_dev != voice.dev ||
-        st.st_ino != voice.ino)
-        return;
+    if (fstat(fd, &st) || st.st_dev != voice.dev || st.st_ino != voice.ino) return;
     int n = snprintf(line, sizeof line, "kiln: %s", sentence);
     size_t end = n < 0 ? 0 : (size_t)n < sizeof line - 1 ? (size_t)n : sizeof line - 2;
     line[end] = '\n';
-    if (write(STDERR_FILENO, line, end + 1) < 0) return; /* nobody listens */
+    if (write(fd, line, end + 1) < 0) return; /* nobody listens */
 }
 
 void voice_say(const char *sentence)
@@ -63,7 +62,11 @@ void voice_say(const char *sentence)
     }
     snprintf(voice.slot[i].text, SENTENCE_BYTES, "%s", sentence);
     atomic_store(&voice.slot[i].ready, true);
-    if (!atomic_load(&voice.quiet)) print(sentence);
+    if (!voice.open || atomic_load(&voice.quiet)) return;
+    int fd = descriptors_stderr();
+    if (fd < 0) return;
+    print(sentence, fd);
+    close(fd);
 }
 
 size_t voice_said(const char *out[VOICE_SENTENCES])

@@ -89,11 +89,11 @@ static void *take_all(void *p)
     return NULL;
 }
 
+/* From the sampler's thread, whose descriptors are its own: the next batch takes it along. */
 static void say(void *who, const char *sentence)
 {
     (void)who;
     fprintf(out, "say %s\n", sentence);
-    fflush(out);
 }
 
 /* exec fails now and then, so what was captured is not the last. */
