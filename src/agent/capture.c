@@ -4,6 +4,7 @@
 #include "agent/life.h"
 #include "agent/signo.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
@@ -188,35 +189,61 @@ static bool start_sampler(capture *c, uint64_t delay_ns, err *e)
 
 static void gone(thread_record *t) { cpu_disarm(t); }
 
-static bool open_wall(capture *c, err *e)
+static bool open_wall(capture *c, int sig, err *e)
 {
     if (!c->o.wall_ns) return true;
-    wall_opts w = {c->o.wall_ns, c->o.max_frames, c->round, c->o.exclude};
+    wall_opts w = {c->o.wall_ns, c->o.max_frames, sig, c->o.exclude};
     c->wall = wall_open(&w, e);
     return c->wall != NULL;
 }
 
-static bool open_signals(capture *c, err *e)
+/* Last: nothing fails behind it.  SIGSTKFLT is left alone where there are no perf events. */
+static bool take_signals(capture *c, int round, int event, err *e)
 {
-    int round, event;
-    if (!signo_open(&round, &event, e)) return false;
+    if (!cpu_planned()->events) event = 0;
+    if (!signo_take(round) || (event && !signo_take(event)))
+        return err_sys(e, errno, "no handler could be installed for signal %d", round);
     c->round = round;
     c->event = event;
     return true;
 }
 
+static bool open_sources(capture *c, err *e)
+{
+    int round = signo_free(), event = signo_free_event();
+    if (!round)
+        return err_set(e, ERR_LIMIT,
+                       "the program uses all real-time signals: none is left to sample with");
+    return cpu_open(c->o.cpu_hz, c->o.source, round, event, e) && open_wall(c, round, e) &&
+           take_signals(c, round, event, e);
+}
+
 static bool open_parts(capture *c, err *e)
 {
-    c->tids = mmap(NULL, THREADS_MAX * sizeof *c->tids, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!c->tids)
+        c->tids = mmap(NULL, THREADS_MAX * sizeof *c->tids, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     handler.now = clock_gettime;
     handler.max_frames = c->o.max_frames;
-    if (c->tids == MAP_FAILED || !open_ring(c->o.max_frames))
+    if (c->tids == MAP_FAILED) c->tids = NULL;
+    if (!c->tids || !open_ring(c->o.max_frames))
         return err_set(e, ERR_LIMIT, "no memory for samples");
     c->current = batch_open(c->o.max_batch, (uint32_t)getpid());
     if (!c->current) return err_set(e, ERR_LIMIT, "no memory for samples");
-    return threads_open(gone, e) && life_open(e) && open_registry(c, e) && open_signals(c, e) &&
-           open_wall(c, e) && cpu_open(c->o.cpu_hz, c->o.source, c->round, c->event, e);
+    return threads_open(gone, e) && life_open(e) && open_registry(c, e) && open_sources(c, e);
+}
+
+/* What was opened until something failed; mappings of the handler's stay for another try. */
+static void close_parts(capture *c)
+{
+    atomic_store(&handler.pid, 0);
+    wall_close(c->wall);
+    c->wall = NULL;
+    atomic_store(&handler.door, NULL);
+    registry_close(c->registry);
+    c->registry = NULL;
+    batch_close(c->current);
+    c->current = NULL;
 }
 
 static void take_opts(capture *c, const capture_opts *o)
@@ -244,21 +271,31 @@ static void on_fork_prepare(void);
 static void on_fork_parent(void);
 static void on_fork_child(void);
 
+static bool hook_forks(err *e)
+{
+    if (!fork_hooked && pthread_atfork(on_fork_prepare, on_fork_parent, on_fork_child) != 0)
+        return err_set(e, ERR_LIMIT, "no memory to be told of forks");
+    return fork_hooked = true;
+}
+
+static bool begin(capture *c, err *e)
+{
+    c->current->start = real_time();
+    c->batch_number = 1;
+    thread_record *t = thread_add((uint32_t)gettid(), true);
+    if (t) life_adopt(t);
+    atomic_store(&handler.pid, (uint32_t)getpid());
+    return start_sampler(c, 0, e);
+}
+
 bool capture_open(const capture_opts *o, err *e)
 {
     capture *c = &the_capture;
     if (c->current) return err_set(e, ERR_USAGE, "capture runs already");
     take_opts(c, o);
-    if (!open_parts(c, e)) return false;
-    c->current->start = real_time();
-    c->batch_number = 1;
-    thread_record *t = thread_add((uint32_t)gettid(), true);
-    if (t) life_adopt(t);
-    if (!fork_hooked && pthread_atfork(on_fork_prepare, on_fork_parent, on_fork_child) != 0)
-        return err_set(e, ERR_LIMIT, "no memory to be told of forks");
-    fork_hooked = true;
-    atomic_store(&handler.pid, (uint32_t)getpid());
-    return start_sampler(c, 0, e);
+    if (hook_forks(e) && open_parts(c, e) && begin(c, e)) return true;
+    close_parts(c);
+    return false;
 }
 
 /* ---- ending ---- */

@@ -55,12 +55,20 @@ static bool put_context(const raw_sample *raw, batch *b, agent_sample *out)
     return batch_attrs(b, raw->span.attrs, raw->span.n_attrs, &out->attrs);
 }
 
-static bool put_sample(const raw_sample *raw, const thread_record *t, batch *b)
+/* A timer that could not be heard rings once for all of the time, some of which is told already. */
+static int64_t value_of(const raw_sample *raw, thread_record *t)
 {
-    agent_sample out = {.time = raw->time,
-                        .value = (int64_t)(raw->weight * t->period),
-                        .kind = SAMPLE_CPU,
-                        .state = 'R'};
+    uint64_t value = raw->weight * t->period, told = value > t->period ? value - t->period : 0;
+    if (told > t->deaf_ns) told = t->deaf_ns;
+    t->deaf_ns = 0;
+    t->drained++;
+    return (int64_t)(value - told);
+}
+
+static bool put_sample(const raw_sample *raw, thread_record *t, batch *b)
+{
+    agent_sample out = {
+        .time = raw->time, .value = value_of(raw, t), .kind = SAMPLE_CPU, .state = 'R'};
     if (!batch_stack(b, raw->pcs, raw->n, raw->end, true, &out.stack) ||
         !batch_thread(b, &t->about, &out.thread) || !put_context(raw, b, &out))
         return false;
@@ -178,6 +186,62 @@ static void arm(void *who, thread_record *t)
     cpu_arm(t, false);
 }
 
+/* Time of a thread that blocks the signal: it has no stack, but it was spent. */
+static bool put_deaf(batch *b, const thread_record *t, uint64_t ns)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    agent_sample out = {.time = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
+                        .value = (int64_t)ns,
+                        .kind = SAMPLE_CPU,
+                        .state = 'R'};
+    if (!batch_stack(b, NULL, 0, UNWIND_WHOLE, false, &out.stack) ||
+        !batch_thread(b, &t->about, &out.thread))
+        return false;
+    agent_sample *added = vec_push(&b->mem, &b->samples);
+    if (added) *added = out;
+    return added != NULL;
+}
+
+static bool is_deaf(const capture *c, const thread_record *t, int dir)
+{
+    char buf[4096];
+    task_status s;
+    int sig = t->event ? c->event : c->round;
+    return task_status_parse(task_read(dir, t->face.tid, "status", buf, sizeof buf), &s) &&
+           s.blocked >> (sig - 1) & 1;
+}
+
+typedef struct listening {
+    capture *c;
+    int dir;
+} listening;
+
+enum { DEAF_PERIODS = 4 }; /* that a thread may run without a sample before it is asked why */
+
+static void listen_to(void *who, thread_record *t)
+{
+    const listening *l = who;
+    capture *c = l->c;
+    if (!t->event && !t->timer) return;
+    uint64_t cpu = task_cpu(t->face.tid), ran = cpu - t->heard_cpu;
+    bool quiet =
+        !t->drained && t->heard_cpu && cpu > t->heard_cpu && ran > DEAF_PERIODS * t->period;
+    t->heard_cpu = cpu;
+    t->drained = 0;
+    if (!quiet || !is_deaf(c, t, l->dir)) return;
+    pthread_mutex_lock(&c->lock);
+    describe(c, t, &(int){l->dir});
+    if (c->current && !batch_full(c->current) && put_deaf(c->current, t, ran)) {
+        t->deaf_ns += ran;
+        c->n.blocked++;
+        c->n.cpu_samples++;
+    } else {
+        c->n.batch_full++;
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
 static void look_for_threads(capture *c)
 {
     int dir = task_open();
@@ -187,8 +251,9 @@ static void look_for_threads(capture *c)
             "/proc/self/task cannot be read: threads are seen only from their start on, and there "
             "is no "
             "wall clock profile");
-    if (dir >= 0) close(dir);
     threads_each(arm, NULL);
+    if (dir >= 0) threads_each(listen_to, &(listening){c, dir});
+    if (dir >= 0) close(dir);
     if (threads_lost())
         say(c, &c->said_lost,
             "some threads are not watched: there are too many, or the kernel gives no "
@@ -200,7 +265,10 @@ static void check_signals(capture *c)
 {
     int round = atomic_load(&c->round), event = atomic_load(&c->event);
     int wanted = (int)atomic_load(&c->yield); /* by a call of sigaction, which waits */
-    if (round && (round == wanted || !signo_ours(round))) round = signo_move();
+    if (round && (round == wanted || !signo_ours(round))) {
+        round = signo_free();
+        if (round && !signo_take(round)) round = 0;
+    }
     if (event && (event == wanted || !signo_ours(event))) event = 0;
     if (round == c->round && event == c->event) return;
     c->n.signal_moved++;

@@ -8,13 +8,27 @@
 #include <unistd.h>
 #include "base/ban.h"
 
-static bool install(int sig)
+static bool is_free(int sig)
 {
-    struct sigaction old,
-        ours = {.sa_sigaction = handler_run, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    struct sigaction now;
+    return sigaction(sig, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
+           now.sa_handler == SIG_DFL;
+}
+
+int signo_free(void)
+{
+    for (int sig = SIGRTMAX; sig >= SIGRTMIN; sig--)
+        if (is_free(sig)) return sig;
+    return 0;
+}
+
+int signo_free_event(void) { return is_free(SIGSTKFLT) ? SIGSTKFLT : 0; }
+
+bool signo_take(int sig)
+{
+    struct sigaction ours = {.sa_sigaction = handler_run,
+                             .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     sigfillset(&ours.sa_mask);
-    if (sigaction(sig, NULL, &old) != 0 || old.sa_flags & SA_SIGINFO || old.sa_handler != SIG_DFL)
-        return false;
     return sigaction(sig, &ours, NULL) == 0;
 }
 
@@ -23,23 +37,6 @@ bool signo_ours(int sig)
     struct sigaction now;
     return sigaction(sig, NULL, &now) == 0 && now.sa_flags & SA_SIGINFO &&
            now.sa_sigaction == handler_run;
-}
-
-int signo_move(void)
-{
-    for (int sig = SIGRTMAX; sig >= SIGRTMIN; sig--)
-        if (install(sig)) return sig;
-    return 0;
-}
-
-bool signo_open(int *round, int *event, err *e)
-{
-    *round = signo_move();
-    if (!*round)
-        return err_set(e, ERR_LIMIT,
-                       "the program uses all real-time signals: none is left to sample with");
-    *event = install(SIGSTKFLT) ? SIGSTKFLT : 0;
-    return true;
 }
 
 /* Not by libc's call, which the interposer would keep from seeing ours. */

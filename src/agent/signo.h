@@ -7,14 +7,16 @@
 #pragma once
 #include "base/err.h"
 
-/* Finds and installs both.  *event is 0 when SIGSTKFLT is taken. */
-NODISCARD bool signo_open(int *round, int *event, err *e);
+/* A real-time signal that nobody uses, the highest; 0: there is none. */
+int signo_free(void);
+/* SIGSTKFLT, if nobody uses it; otherwise 0. */
+int signo_free_event(void);
+
+/* Installs the handler, for good: a late signal must find it. */
+NODISCARD bool signo_take(int sig);
 
 /* Is the handler still ours? */
 bool signo_ours(int sig);
-
-/* Another real-time signal, installed; 0: there is none left. */
-int signo_move(void);
 
 /* Takes pending signals of the calling thread away, which would kill a program that is exec'd. */
 void signo_drain(int round, int event);

@@ -50,9 +50,13 @@ typedef struct thread_record {
     bool quiet;    /* about to exec: no signal may reach it */
     bool asked;    /* arming was tried: armed, or counted as lost */
     bool described;
-    int timer;       /* kernel's id + 1; 0: none */
-    int event;       /* descriptor + 1; 0: none */
-    uint64_t period; /* ns of CPU time that one expiration stands for */
+    int timer;          /* kernel's id + 1; 0: none */
+    int event;          /* descriptor + 1; 0: none */
+    uint64_t period;    /* ns of CPU time that one expiration stands for */
+    uint64_t heard_cpu; /* its CPU clock when it was last looked whether it can be heard */
+    uint32_t drained;   /* CPU samples since then */
+    uint64_t
+        deaf_ns; /* CPU time told of without a stack, which a late signal must not tell again */
     agent_thread about;
     thread_rest rest;
     void *(*run)(void *); /* STARTING: what pthread_create was given */

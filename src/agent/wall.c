@@ -73,6 +73,15 @@ static bool open_slots(uint32_t max_frames)
     return handler.slots != NULL;
 }
 
+void wall_close(wall *w)
+{
+    if (!w) return;
+    batch_close(w->book);
+    if (w->tids) munmap(w->tids, THREADS_MAX * sizeof *w->tids);
+    if (w->seats) munmap(w->seats, THREADS_MAX * sizeof *w->seats);
+    free(w);
+}
+
 wall *wall_open(const wall_opts *o, err *e)
 {
     wall *w = calloc(1, sizeof *w);
@@ -80,6 +89,7 @@ wall *wall_open(const wall_opts *o, err *e)
         !(w->tids = map(THREADS_MAX * sizeof *w->tids)) ||
         !(w->seats = map(THREADS_MAX * sizeof *w->seats))) {
         err_set(e, ERR_LIMIT, "no memory for rounds of the wall clock");
+        wall_close(w);
         return NULL;
     }
     w->o = *o;

@@ -28,6 +28,8 @@ typedef struct wall_opts {
 
 /* NULL: `e` says why. */
 NODISCARD wall *wall_open(const wall_opts *o, err *e);
+/* No round is under way.  NULL is allowed. */
+void wall_close(wall *w);
 
 /* Takes a round.  false: /proc could not be read (errno) and nothing was taken. */
 NODISCARD bool wall_take(wall *w, capture_counts *n);

@@ -89,6 +89,7 @@ void *deaf(void *arg)
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, NULL);
     spin_here(clock_s(CLOCK_MONOTONIC) + seconds);
+    printf("cpu deaf %.9f\n", clock_s(CLOCK_THREAD_CPUTIME_ID));
     return arg;
 }
 
@@ -306,6 +307,13 @@ int main(int argc, char **argv)
     if (!strcmp(what, "sigwait")) waits_for_signals();
     if (!strcmp(what, "closes")) closes(argc > 3 ? (int)strtol(argv[3], NULL, 10) : -1);
     if (!strcmp(what, "deep")) printf("deep %d\n", deeper(400));
+    if (!strcmp(what, "deaf")) {
+        sigset_t before;
+        pthread_sigmask(SIG_BLOCK, NULL, &before);
+        deaf(NULL);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        rest(0.3);
+    }
     if (!strcmp(what, "alone")) spinner(NULL);
     if (!strcmp(what, "idle")) rest(seconds);
     return 0;
