@@ -330,6 +330,27 @@ static const command all_commands[COMMAND_COUNT] = {
             .max_args = SIZE_MAX,
             .run = cmd_send,
         },
+    [COMMAND_SERVE] =
+        {
+            .name = "serve",
+            .args = "",
+            .summary = "receive profiles, keep them and answer questions about them",
+            .about = "Takes profiles from any OpenTelemetry sender (OTLP over gRPC and HTTP, every "
+                     "layout; Splunk's call "
+                     "stacks in logs; files of any format by POST /upload), keeps them in a "
+                     "directory and answers. A "
+                     "request is acknowledged when it is on disk.\n\n"
+                     "Listens on this machine's own addresses unless told otherwise; one that "
+                     "others reach wants a "
+                     "certificate or --insecure. SIGTERM ends it after what is under way.",
+            .examples = {{"A place to send profiles", "kiln serve"},
+                         {"Elsewhere, with TLS",
+                          "kiln serve --listen :4317 --cert server.pem --store /var/lib/kiln"}},
+            .operands = OPERAND_NONE,
+            .min_args = 0,
+            .max_args = 0,
+            .run = cmd_serve,
+        },
     [COMMAND_FORMATS] =
         {
             .name = "formats",

@@ -132,6 +132,23 @@ static const option_desc all_options[] = {
      "Most bytes to keep there (default 256MiB); the oldest go first."},
     {"json", 0, OPTION_FLAG, AT(json), IN(SEND), NULL, NULL,
      "Print what became of each file as JSON (docs/send.md)."},
+    /* serve */
+    {"listen", 'l', OPTION_EACH, AT(listen), IN(SERVE), "ADDRESS", NULL,
+     "Where to take connections: HOST:PORT or PORT; each speaks gRPC, HTTP/1.1, HTTP/2 and TLS. "
+     "May be repeated (default "
+     "127.0.0.1:4317, 127.0.0.1:4318 and 127.0.0.1:4040)."},
+    {"store", 0, OPTION_PATH, AT(store_dir), IN(SERVE), "DIR", NULL,
+     "Where to keep profiles (default $XDG_DATA_HOME/kiln/store)."},
+    {"max-age", 0, OPTION_TEXT, AT(max_age), IN(SERVE), "TIME", NULL,
+     "How long to keep them (default 7d)."},
+    {"max-store", 0, OPTION_SIZE, AT(max_store), IN(SERVE), "SIZE", NULL,
+     "Most bytes to keep (default 10GiB); the oldest go first."},
+    {"cert", 0, OPTION_PATH, AT(cert), IN(SERVE), "FILE", NULL,
+     "Our certificate (PEM): clients may speak TLS."},
+    {"key", 0, OPTION_PATH, AT(key), IN(SERVE), "FILE", NULL,
+     "Its key (default: in the file of --cert)."},
+    {"insecure", 0, OPTION_FLAG, AT(insecure), IN(SERVE), NULL, NULL,
+     "Let other machines talk to us without TLS and without a token."},
     /* run */
     {"wall", 0, OPTION_FLAG, AT(wall), IN(RUN), NULL, NULL,
      "Take the stacks of all threads by the wall clock too, waiting ones included."},

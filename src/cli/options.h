@@ -72,6 +72,12 @@ typedef struct cli_options {
         *spool;
     option_list headers;
     uint64_t spool_size;
+
+    /* serve */
+    option_list listen;
+    const char *store_dir, *max_age;
+    uint64_t max_store;
+    bool insecure;
 } cli_options;
 
 typedef enum option_kind {
@@ -118,6 +124,7 @@ typedef enum command_id {
     COMMAND_SYMBOLIZE,
     COMMAND_CTX,
     COMMAND_SEND,
+    COMMAND_SERVE,
     COMMAND_FORMATS,
     COMMAND_HELP,
     COMMAND_VERSION,

@@ -60,6 +60,12 @@ void http_message_body_or_trouble(http_message *m, str bytes)
     }
 }
 
+void http_message_move(http_message *from, http_message *to)
+{
+    *to = *from;
+    *from = (http_message){.pool = to->pool, .trouble = to->trouble, .body.limit = to->body.limit};
+}
+
 void http_message_reset(http_message *m)
 {
     leave_pool(m);

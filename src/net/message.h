@@ -51,6 +51,8 @@ str http_message_keep(http_message *m, str text);
 NODISCARD bool http_message_body(http_message *m, str bytes, err *e);
 /* For servers: as above, but what does not fit makes `trouble`, lets the body go and takes no more of it. */
 void http_message_body_or_trouble(http_message *m, str bytes);
+/* Moves all of it to *to, which is empty; `from` is empty then, but keeps its limit and its pool. */
+void http_message_move(http_message *from, http_message *to);
 void http_message_reset(http_message *m); /* empty again, limit and memory kept */
 void http_message_free(http_message *m);
 

@@ -194,7 +194,7 @@ static verdict read_logs(str bytes, const read_opts *o, arena *a, received *out,
     logs.from = &format_splunk_logs;
     bool ok = format_read(bytes, &logs, a, &out->doc, e);
     reject_records(out, o->ledger);
-    if (!ok && !out->n_rejected) return failed(e);
+    if (!ok && e->code != ERR_UNSUPPORTED && !out->n_rejected) return failed(e);
     if (!ok) { /* none of them is ours: refused politely, so that nobody sends them again */
         *e = (err){0};
         out->doc = (document){.format = &format_splunk_logs};

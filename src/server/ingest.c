@@ -1,0 +1,375 @@
+#include "server/ingest.h"
+
+#include "base/ban.h"
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define IN_LOOP ((size_t)256 << 10)
+#define MEMORY ((size_t)256 << 20)
+#define KEEP_ARENA ((size_t)8 << 20)
+#define RETRY_PRESSED NS_PER_S
+#define RETRY_DISK (5 * NS_PER_S)
+
+/* A request on its way.  Its exchange is NULL once the sender is gone: the data is kept all the same. */
+typedef struct request {
+    job job; /* first: the pool hands it back */
+    struct request *next;
+    ingest *of;
+    http_exchange *x;
+    receive_route route;
+    http_message message; /* of a job: taken from the exchange, which may go */
+    arena arena;          /* of a job */
+    ledger *ledger;       /* of a job */
+    received got;
+    err why;
+    verdict verdict;
+    uint64_t n_samples, n_duplicates;
+    uint64_t deadline; /* loop_now; 0: none */
+    size_t n_bytes;
+    char peer[80];
+} request;
+
+struct ingest {
+    loop *loop;
+    store *store;
+    pool *pool;
+    ingest_opts o;
+    arena scratch; /* of the request that is read in the loop */
+    ledger ledger; /* of the same */
+    ledger losses;
+    ingest_counts n;
+    ingest_source recognised[INGEST_RECOGNISED], senders[INGEST_SENDERS];
+    size_t n_recognised, n_senders;
+    pthread_mutex_t lock; /* of `durable` */
+    request *durable;     /* told by the store, not yet answered */
+};
+
+/* ---- who sent what ---- */
+
+/* The entry of this name; when all are taken, the one that was silent longest. */
+static ingest_source *source_of(ingest_source *v, size_t *n, size_t max, const char *name)
+{
+    ingest_source *oldest = v;
+    for (size_t i = 0; i < *n; i++) {
+        if (!strcmp(v[i].name, name)) return &v[i];
+        if (v[i].last < oldest->last) oldest = &v[i];
+    }
+    ingest_source *s = *n < max ? &v[(*n)++] : oldest;
+    *s = (ingest_source){0};
+    snprintf(s->name, sizeof s->name, "%s", name);
+    return s;
+}
+
+static void count_source(ingest_source *s, const request *r, uint64_t now)
+{
+    s->requests++;
+    s->bytes += r->n_bytes;
+    s->last = now;
+    if (r->verdict != VERDICT_TAKEN) {
+        s->refused++;
+        return;
+    }
+    s->profiles += r->got.n_items - r->got.n_rejected;
+    s->samples += r->n_samples;
+}
+
+/* "10.0.0.7 OTel-OTLP-Exporter-Python/1.2": the port changes with every connection. */
+static void name_sender(http_exchange *x, char out[80])
+{
+    const char *peer = http_exchange_peer(x);
+    const char *colon = strrchr(peer, ':');
+    str agent = http_headers_get(&http_exchange_message(x)->head, "user-agent");
+    int n = colon ? (int)(colon - peer) : (int)strlen(peer);
+    snprintf(out, 80, "%.*s %.*s", n, peer, (int)(agent.n < 40 ? agent.n : 40),
+             agent.n ? agent.p : "");
+    for (char *c = out; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+}
+
+static uint64_t *counter_of(ingest *i, verdict v)
+{
+    switch (v) {
+    case VERDICT_TAKEN: return &i->n.taken;
+    case VERDICT_MALFORMED: return &i->n.malformed;
+    case VERDICT_METHOD:
+    case VERDICT_MEDIA: return &i->n.media;
+    case VERDICT_TOO_LARGE: return &i->n.too_large;
+    case VERDICT_PRESSED: return &i->n.pressed;
+    case VERDICT_UNAVAILABLE: return &i->n.unavailable;
+    case VERDICT_LATE: return &i->n.late;
+    case VERDICT_UNAUTHENTICATED:
+    case VERDICT_FORBIDDEN: return &i->n.unauthorized;
+    }
+    return &i->n.malformed;
+}
+
+static void count(ingest *i, const request *r)
+{
+    uint64_t now = loop_world(i->loop)->wall(loop_world(i->loop)->who);
+    i->n.requests++;
+    ++*counter_of(i, r->verdict);
+    if (r->verdict == VERDICT_TAKEN) {
+        i->n.profiles += r->got.n_items - r->got.n_rejected;
+        i->n.samples += r->n_samples;
+        i->n.rejected += r->got.n_rejected;
+        i->n.duplicates += r->n_duplicates;
+    }
+    count_source(source_of(i->senders, &i->n_senders, INGEST_SENDERS, r->peer), r, now);
+    if (r->got.recognised[0])
+        count_source(
+            source_of(i->recognised, &i->n_recognised, INGEST_RECOGNISED, r->got.recognised), r,
+            now);
+}
+
+/* ---- answering ---- */
+
+static void reply(http_exchange *x, const receive_route *route, verdict v, const received *got,
+                  const err *why)
+{
+    receive_reply out;
+    uint64_t retry = v == VERDICT_UNAVAILABLE ? RETRY_DISK : RETRY_PRESSED;
+    receive_answer(route, v, got, why, retry, &out);
+    http_answer(x, &(http_response){.status = out.status,
+                                    .head = out.head,
+                                    .n_head = out.n_head,
+                                    .body = &out.body,
+                                    .trailers = out.trailers,
+                                    .n_trailers = out.n_trailers});
+    receive_reply_free(&out);
+}
+
+static void free_request(request *r)
+{
+    http_message_free(&r->message);
+    arena_free(&r->arena);
+    free(r->ledger);
+    free(r);
+}
+
+static void finish(request *r)
+{
+    ingest *i = r->of;
+    count(i, r);
+    if (r->x) {
+        *http_exchange_user(r->x) = NULL;
+        reply(r->x, &r->route, r->verdict, &r->got, &r->why);
+    }
+    free_request(r);
+}
+
+static void fail(request *r, verdict v)
+{
+    r->verdict = v;
+    finish(r);
+}
+
+/* ---- the store ---- */
+
+/* In the writer's thread. */
+static void on_durable(void *cookie, const store_result *result)
+{
+    request *r = cookie;
+    ingest *i = r->of;
+    r->n_duplicates = result->n_duplicates;
+    if (result->refused) {
+        r->why = *result->refused;
+        r->verdict = result->refused->code == ERR_LIMIT ? VERDICT_PRESSED : VERDICT_UNAVAILABLE;
+    }
+    pthread_mutex_lock(&i->lock);
+    bool first = !i->durable;
+    r->next = i->durable;
+    i->durable = r;
+    pthread_mutex_unlock(&i->lock);
+    if (first) loop_wake(i->loop);
+}
+
+void ingest_settle(ingest *i)
+{
+    pthread_mutex_lock(&i->lock);
+    request *r = i->durable;
+    i->durable = NULL;
+    pthread_mutex_unlock(&i->lock);
+    for (request *next; r; r = next) {
+        next = r->next;
+        finish(r);
+    }
+}
+
+/* The bytes may be kept as they came when they are OTLP protobuf of one piece. */
+static str bytes_to_keep(const request *r)
+{
+    const document *d = &r->got.doc;
+    bool whole = d->parts.n == 1 && d->format == &format_otlp && !d->n_layers &&
+                 d->bytes.n == r->got.payload.n && d->parts.v[0].payload.kind == PAYLOAD_PROTOBUF;
+    return whole ? r->got.payload : (str){0};
+}
+
+/* The request is read: into the store with it. */
+static void keep(request *r, const ledger *losses)
+{
+    ingest *i = r->of;
+    const model *m = &r->got.doc.model;
+    if (r->verdict != VERDICT_TAKEN || !m->profiles.n) {
+        finish(r);
+        return;
+    }
+    for (size_t k = 0; k < m->profiles.n; k++) r->n_samples += m->profiles.v[k].n_samples;
+    if (losses->n) ledger_merge(&i->losses, losses), i->n.losses = i->losses.n;
+    str bytes = bytes_to_keep(r);
+    store_item item = {.model = m,
+                       .bytes = bytes,
+                       .layout = bytes.n ? r->got.doc.parts.v[0].verdict.layout : LAYOUT_UNKNOWN,
+                       .sender = str_of(r->peer),
+                       .recognised = str_of(r->got.recognised),
+                       .n_bytes = r->n_bytes,
+                       .ledger = losses->n ? losses : NULL,
+                       .done = on_durable,
+                       .cookie = r};
+    if (store_put(i->store, &item, &r->why)) return; /* on_durable has it */
+    fail(r, r->why.code == ERR_LIMIT ? VERDICT_PRESSED
+            : r->why.code == ERR_SYS ? VERDICT_UNAVAILABLE
+                                     : VERDICT_MALFORMED);
+}
+
+/* ---- reading ---- */
+
+static size_t max_message(const ingest *i) { return i->o.max_message; }
+
+/* What the sender would throw away when it came. */
+static bool is_late(const request *r) { return r->deadline && loop_now(r->of->loop) > r->deadline; }
+
+static void work(job *j)
+{
+    request *r = (request *)j;
+    r->ledger->n = 0;
+    r->verdict =
+        receive_read(&r->route, &r->message,
+                     &(receive_opts){.max_message = max_message(r->of), .ledger = r->ledger},
+                     &r->arena, &r->got, &r->why);
+}
+
+static void worked(job *j)
+{
+    request *r = (request *)j;
+    if (is_late(r)) {
+        err_set(&r->why, ERR_LIMIT, "the deadline of the call has passed");
+        fail(r, VERDICT_LATE);
+        return;
+    }
+    keep(r, r->ledger);
+    /* What store_put needed it has copied; the rest of the memory goes with the request. */
+}
+
+static void read_in_pool(request *r)
+{
+    ingest *i = r->of;
+    http_message *m = http_exchange_message(r->x);
+    r->ledger = malloc(sizeof *r->ledger);
+    r->arena = (arena){.budget = i->o.memory};
+    r->job = (job){.work = work, .done = worked};
+    http_message_move(m, &r->message);
+    if (r->ledger && pool_submit(i->pool, &r->job)) return;
+    err_set(&r->why, ERR_LIMIT, "too many large requests at once");
+    fail(r, VERDICT_PRESSED);
+}
+
+static void read_here(request *r)
+{
+    ingest *i = r->of;
+    arena_reset(&i->scratch);
+    if (i->scratch.used > KEEP_ARENA) arena_free(&i->scratch);
+    i->scratch.budget = i->o.memory;
+    i->ledger.n = 0;
+    r->verdict = receive_read(&r->route, http_exchange_message(r->x),
+                              &(receive_opts){.max_message = max_message(i), .ledger = &i->ledger},
+                              &i->scratch, &r->got, &r->why);
+    keep(r, &i->ledger);
+}
+
+void ingest_request(ingest *i, http_exchange *x, const receive_route *route)
+{
+    http_message *m = http_exchange_message(x);
+    request *r = calloc(1, sizeof *r);
+    uint64_t timeout;
+    if (!r) {
+        err e = {0};
+        err_set(&e, ERR_LIMIT, "out of memory");
+        reply(x, route, VERDICT_PRESSED, NULL, &e);
+        return;
+    }
+    *r = (request){.of = i, .x = x, .route = *route, .n_bytes = m->body.n};
+    *http_exchange_user(x) = r;
+    name_sender(x, r->peer);
+    if (grpc_timeout_parse(http_headers_get(&m->head, "grpc-timeout"), &timeout) &&
+        ckd_add(&r->deadline, loop_now(i->loop), timeout))
+        r->deadline = 0;
+    if (m->trouble == HTTP_TOO_LARGE) {
+        err_set(&r->why, ERR_LIMIT, "the request is over the limit of %zu bytes", m->body.limit);
+        fail(r, VERDICT_TOO_LARGE);
+    } else if (m->trouble) {
+        err_set(&r->why, ERR_LIMIT, "too much is being sent at once");
+        fail(r, VERDICT_PRESSED);
+    } else if (m->body.n > i->o.in_loop) {
+        read_in_pool(r);
+    } else {
+        read_here(r);
+    }
+}
+
+void ingest_gone(ingest *i, http_exchange *x)
+{
+    (void)i;
+    request *r = *http_exchange_user(x);
+    if (r) r->x = NULL;
+}
+
+void ingest_refuse(ingest *i, http_exchange *x, const receive_route *route, verdict v,
+                   const char *why)
+{
+    err e = {0};
+    err_set(&e, ERR_USAGE, "%s", why);
+    i->n.requests++;
+    ++*counter_of(i, v);
+    reply(x, route, v, NULL, &e);
+}
+
+/* ---- the whole ---- */
+
+ingest *ingest_open(loop *l, store *s, pool *p, const ingest_opts *o, err *e)
+{
+    ingest *i = calloc(1, sizeof *i);
+    if (!i) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
+    i->loop = l, i->store = s, i->pool = p, i->o = *o;
+    if (!i->o.max_message) i->o.max_message = (size_t)256 << 20;
+    if (!i->o.in_loop) i->o.in_loop = IN_LOOP;
+    if (!i->o.memory) i->o.memory = MEMORY;
+    pthread_mutex_init(&i->lock, NULL);
+    return i;
+}
+
+void ingest_close(ingest *i)
+{
+    if (!i) return;
+    ingest_settle(i);
+    arena_free(&i->scratch);
+    pthread_mutex_destroy(&i->lock);
+    free(i);
+}
+
+ingest_counts ingest_count(const ingest *i) { return i->n; }
+const ledger *ingest_losses(const ingest *i) { return &i->losses; }
+
+const ingest_source *ingest_recognised(const ingest *i, size_t *n)
+{
+    *n = i->n_recognised;
+    return i->recognised;
+}
+
+const ingest_source *ingest_senders(const ingest *i, size_t *n)
+{
+    *n = i->n_senders;
+    return i->senders;
+}
