@@ -19,7 +19,11 @@
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline))
+#ifdef __clang__
+#define KNOWN NOINLINE static
+#else
 #define KNOWN NOINLINE __attribute__((noclone)) static
+#endif
 
 static uint64_t now_ns(clockid_t clock)
 {
@@ -53,9 +57,10 @@ static void end(pthread_t t)
     uint64_t from = now_ns(CLOCK_THREAD_CPUTIME_ID), until = from, x = 1;                          \
     do {                                                                                           \
         for (volatile int i = 0; i < 20000; i++) x = x * 31 + (k);                                 \
+        __asm__ volatile("" : : "r"(x));                                                           \
         until = now_ns(CLOCK_THREAD_CPUTIME_ID);                                                   \
     } while (until - from < (ns));                                                                 \
-    return until - from + (x == 0)
+    return until - from
 
 /* ---- split ---- */
 
