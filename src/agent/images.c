@@ -2,10 +2,12 @@
 
 #include "ctx/maps.h"
 #include "model/model.h"
+#include "sys/file.h"
 #include "sys/process.h"
 #include "base/ban.h"
 #include <elf.h>
 #include <link.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -43,6 +45,28 @@ static void read_ids(image *m, uint64_t head)
         if (v[i].p_type != PT_NOTE || n > sizeof notes) continue;
         if (read_own(bias + v[i].p_vaddr, notes, n)) keep_ids(m, (str){notes, n});
     }
+}
+
+static void hash_file(image *m)
+{
+    char path[4096];
+    struct stat st;
+    file_bytes f;
+    uint8_t h[HTLHASH_BYTES];
+    if (!m->inode || m->path.n >= sizeof path) return;
+    memcpy(path, m->path.p, m->path.n);
+    path[m->path.n] = '\0';
+    if (stat(path, &st) || !S_ISREG(st.st_mode) || st.st_ino != m->inode) return;
+    if (!file_read(path, 0, &f, NULL)) return;
+    htlhash(f.bytes, h);
+    hex_encode(h, sizeof h, m->htlhash);
+    file_release(&f);
+}
+
+static void identify(image *m, uint64_t head)
+{
+    read_ids(m, head);
+    if (!m->gnu[0] && !m->go[0]) hash_file(m);
 }
 
 /* ---- the list ---- */
@@ -103,7 +127,7 @@ static bool take(images *m, str maps, uint64_t now, bool ids)
         x = add(m, &l, now);
         ok = x != NULL;
         if (x && ids && l.name.n && head.inode == l.inode && str_eq(head.name, l.name))
-            read_ids(x, head.start);
+            identify(x, head.start);
     }
     for (size_t i = 0; ok && i < before; i++)
         if (!seen[i] && !m->v.v[i].gone) m->v.v[i].gone = now;

@@ -2,7 +2,8 @@
  *
  * A library may be gone (dlclose) before its samples are shipped: a mapping that vanished is kept until
  * nobody can ask for it any more.  Build ids are read from memory, through the kernel: the file may be
- * another one by now, and the memory may go away under the reader. */
+ * another one by now, and the memory may go away under the reader.  A file that has none is hashed, if it is
+ * still the one that was mapped. */
 #pragma once
 #include "base/err.h"
 #include "base/hash.h"
@@ -17,6 +18,7 @@ typedef struct image {
     str path;
     char gnu[2 * BUILD_ID_BYTES_MAX + 1]; /* "": none */
     char go[128];
+    char htlhash[2 * HTLHASH_BYTES + 1]; /* of a file without either */
 } image;
 
 typedef struct images {

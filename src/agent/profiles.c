@@ -30,10 +30,12 @@ static uint32_t mapping_of(making *m, const image *x)
 {
     uint32_t *known = &m->mapping_of[x - m->in->images->v.v];
     if (*known) return *known - 1;
-    uint32_t attrs[2], n = 0;
+    uint32_t attrs[3], n = 0;
     if (x->gnu[0])
         attrs[n++] = builder_attribute_str(&m->b, STR(ATTR_BUILD_ID_GNU), str_of(x->gnu));
     if (x->go[0]) attrs[n++] = builder_attribute_str(&m->b, STR(ATTR_BUILD_ID_GO), str_of(x->go));
+    if (x->htlhash[0])
+        attrs[n++] = builder_attribute_str(&m->b, STR(ATTR_BUILD_ID_HTLHASH), str_of(x->htlhash));
     str path = utf8_ok(x->path.p, x->path.n) ? x->path : STR("");
     mapping v = {.memory_start = x->start,
                  .memory_limit = x->end,
