@@ -30,6 +30,8 @@ class Host:
         if agent:
             full.update(LD_PRELOAD=AGENT, KILN_REPORT=self.report_path)
         full.update(env)
+        if wrap and 'LD_PRELOAD' in full:  # for the program, not for what it is started with
+            wrap = (*wrap, 'env', 'LD_PRELOAD=' + full.pop('LD_PRELOAD'))
         self.began = time.time_ns()
         self.process = subprocess.Popen([*wrap, *args], env=full, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
