@@ -1,7 +1,9 @@
 #include "agent/capture.h"
 
+#include "agent/forks.h"
 #include "agent/internal.h"
 #include "agent/life.h"
+#include "agent/own.h"
 #include "agent/signo.h"
 
 #include <errno.h>
@@ -17,22 +19,10 @@ enum {
     RING_BYTES = 1 << 20,
     BATCH_BYTES = 4 << 20,
     SAMPLER_STACK = 512 << 10,
-    CHILD_DELAY_NS = 20 * 1000000,
-    FORK_WAIT_NS = 50 * 1000000, /* that a fork waits for the sampler to be between two things */
     STOP_WAIT_S = 1,
-    OWN_MAX = 16,
 };
 
 capture the_capture = {.gate = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* The agent's own threads. */
-static _Atomic uint32_t own_tids[OWN_MAX];
-static _Atomic uint32_t own_past[OWN_MAX]; /* the last one that said here that it ends */
-static _Atomic uint64_t own_ended;         /* CPU time of those that are gone */
-static _Thread_local bool is_own, bears_own;
-static bool fork_hooked;
-static _Thread_local bool fork_gate,
-    fork_lock; /* this fork has them; several threads may fork at once */
 
 bool capture_here(void) { return atomic_load(&handler.pid) == (uint32_t)syscall(SYS_getpid); }
 
@@ -71,62 +61,6 @@ capture_counts capture_count(void)
     return n;
 }
 
-uint64_t capture_own_cpu(void)
-{
-    uint64_t sum = atomic_load(&own_ended);
-    for (size_t i = 0; i < OWN_MAX; i++) {
-        uint32_t tid = atomic_load(&own_tids[i]);
-        if (tid) sum += task_cpu(tid);
-    }
-    return sum;
-}
-
-void capture_own_thread(const char *name)
-{
-    sigset_t all;
-    uint32_t tid = (uint32_t)gettid(), none = 0;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, NULL);
-    if (name) pthread_setname_np(pthread_self(), name);
-    is_own = true;
-    thread_record *t = thread_add(tid, true);
-    if (t) {
-        t->own = true;
-        cpu_disarm(t);
-        life_adopt(t);
-    }
-    for (size_t i = 0; i < OWN_MAX; i++, none = 0)
-        if (atomic_compare_exchange_strong(&own_tids[i], &none, tid)) break;
-}
-
-void capture_own_ended(uint32_t tid)
-{
-    for (size_t i = 0; i < OWN_MAX; i++) {
-        uint32_t own = tid;
-        if (!atomic_compare_exchange_strong(&own_tids[i], &own, 0)) continue;
-        atomic_fetch_add(&own_ended, task_cpu(tid));
-        atomic_store(&own_past[i], tid);
-        return;
-    }
-}
-
-/* One that has said that it ends is still there for a moment. */
-bool capture_has_own(void)
-{
-    char path[40];
-    bool any = false;
-    for (size_t i = 0; i < OWN_MAX; i++) {
-        snprintf(path, sizeof path, "/proc/self/task/%u", atomic_load(&own_past[i]));
-        any |= atomic_load(&own_tids[i]) || (atomic_load(&own_past[i]) && access(path, F_OK) == 0);
-    }
-    return any;
-}
-
-bool capture_is_own(void) { return is_own; }
-
-void capture_own_births(bool on) { bears_own = on; }
-bool capture_bears_own(void) { return bears_own; }
-
 const char *capture_source(void)
 {
     const cpu_plan *p = cpu_planned();
@@ -150,14 +84,14 @@ static bool open_ring(uint32_t max_frames)
 }
 
 /* Zero pages are an empty ring. */
-static void forget_ring(void)
+void capture_forget_ring(void)
 {
     madvise(handler.ring.cells, RING_BYTES, MADV_DONTNEED);
     atomic_store(&handler.ring.tail, 0);
     atomic_store(&handler.ring.head, 0);
 }
 
-static bool open_registry(capture *c, err *e)
+bool capture_open_registry(capture *c, err *e)
 {
     c->registry = registry_open(NULL, e);
     if (!c->registry) return false;
@@ -170,7 +104,7 @@ static bool open_registry(capture *c, err *e)
 
 /* ---- starting ---- */
 
-static bool start_sampler(capture *c, uint64_t delay_ns, err *e)
+bool capture_start(capture *c, uint64_t delay_ns, err *e)
 {
     pthread_attr_t a;
     sigset_t all, before;
@@ -230,7 +164,8 @@ static bool open_parts(capture *c, err *e)
         return err_set(e, ERR_LIMIT, "no memory for samples");
     c->current = batch_open(c->o.max_batch, (uint32_t)getpid());
     if (!c->current) return err_set(e, ERR_LIMIT, "no memory for samples");
-    return threads_open(gone, e) && life_open(e) && open_registry(c, e) && open_sources(c, e);
+    return threads_open(gone, e) && life_open(e) && capture_open_registry(c, e) &&
+           open_sources(c, e);
 }
 
 /* What was opened until something failed; mappings of the handler's stay for another try. */
@@ -260,32 +195,21 @@ static void take_opts(capture *c, const capture_opts *o)
     }
 }
 
-static uint64_t real_time(void)
+uint64_t capture_real_time(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static void on_fork_prepare(void);
-static void on_fork_parent(void);
-static void on_fork_child(void);
-
-static bool hook_forks(err *e)
-{
-    if (!fork_hooked && pthread_atfork(on_fork_prepare, on_fork_parent, on_fork_child) != 0)
-        return err_set(e, ERR_LIMIT, "no memory to be told of forks");
-    return fork_hooked = true;
-}
-
 static bool begin(capture *c, err *e)
 {
-    c->current->start = real_time();
+    c->current->start = capture_real_time();
     c->batch_number = 1;
     thread_record *t = thread_add((uint32_t)gettid(), true);
     if (t) life_adopt(t);
     atomic_store(&handler.pid, (uint32_t)getpid());
-    return start_sampler(c, 0, e);
+    return capture_start(c, 0, e);
 }
 
 bool capture_open(const capture_opts *o, err *e)
@@ -293,7 +217,7 @@ bool capture_open(const capture_opts *o, err *e)
     capture *c = &the_capture;
     if (c->current) return err_set(e, ERR_USAGE, "capture runs already");
     take_opts(c, o);
-    if (hook_forks(e) && open_parts(c, e) && begin(c, e)) return true;
+    if (forks_open(e) && open_parts(c, e) && begin(c, e)) return true;
     close_parts(c);
     return false;
 }
@@ -335,7 +259,7 @@ static batch *swap(capture *c, bool final)
     if (!b || (!next && !final)) return NULL;
     capture_counts totals = capture_totals(c);
     uint64_t own = capture_own_cpu();
-    b->end = real_time();
+    b->end = capture_real_time();
     b->lost = minus(totals, &c->taken);
     b->own_cpu_ns = own - c->own_taken;
     c->taken = totals;
@@ -352,88 +276,10 @@ batch *capture_take(bool final)
     capture *c = &the_capture;
     if (final) capture_close();
     pthread_mutex_lock(&c->lock);
-    sampler_drain(c);
+    drain_ring(c);
     batch *b = swap(c, final);
     pthread_mutex_unlock(&c->lock);
     return b;
-}
-
-/* ---- forking ----
- * The child has the thread that forked and nobody else.  Whatever lock another thread held there stays
- * locked for ever, and what it was changing stays half changed.  So: the fork waits, for a moment, until
- * the sampler holds neither the gate (registry, and with it the loader's locks) nor the lock (batch).  If
- * it does not come out in time, e.g. because the forking thread itself holds the loader's lock that the
- * sampler waits for, the fork goes ahead, and the child takes a new registry or leaves the old batch
- * alone.  The table of threads and the ring are not waited for: the child empties them and their locks.
- * malloc's locks are libc's own business; it makes them good in the child. */
-
-static bool lock_soon(pthread_mutex_t *m)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_nsec += FORK_WAIT_NS;
-    if (t.tv_nsec >= 1000000000) t.tv_nsec -= 1000000000, t.tv_sec++;
-    return pthread_mutex_clocklock(m, CLOCK_MONOTONIC, &t) == 0;
-}
-
-static void on_fork_prepare(void)
-{
-    fork_gate = fork_lock = false;
-    if (!capture_here()) return;
-    fork_gate = lock_soon(&the_capture.gate);
-    fork_lock = lock_soon(&the_capture.lock);
-}
-
-static void on_fork_parent(void)
-{
-    if (fork_lock) pthread_mutex_unlock(&the_capture.lock);
-    if (fork_gate) pthread_mutex_unlock(&the_capture.gate);
-}
-
-/* Until capture_forked starts again nothing of ours happens in the child. */
-static void on_fork_child(void)
-{
-    capture *c = &the_capture;
-    uint32_t pid = atomic_load(&handler.pid);
-    if (!pid || pid == (uint32_t)getpid()) return;
-    atomic_store(&handler.pid, 0);
-    atomic_store(&c->ready, 0);
-    atomic_store(&c->yield, 0);
-    c->has_sampler = false;
-    c->gate = c->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    for (size_t i = 0; i < OWN_MAX; i++) {
-        atomic_store(&own_tids[i], 0);
-        atomic_store(&own_past[i], 0);
-    }
-    atomic_store(&own_ended, 0);
-    cpu_forked();
-    threads_forked();
-    forget_ring();
-    if (c->wall) wall_forked(c->wall);
-    if (fork_lock) batch_close(c->current);
-    c->current = NULL;
-    c->n = c->taken = (capture_counts){0};
-    c->own_taken = 0;
-    if (fork_gate)
-        registry_forked(c->registry);
-    else
-        c->registry = NULL;
-}
-
-bool capture_forked(err *e)
-{
-    capture *c = &the_capture;
-    on_fork_child();
-    if (capture_here()) return true;
-    if (!c->registry && !open_registry(c, e)) return false;
-    c->current = batch_open(c->o.max_batch, (uint32_t)getpid());
-    if (!c->current) return err_set(e, ERR_LIMIT, "no memory for samples");
-    c->current->start = real_time();
-    thread_record *t = thread_self();
-    if (t) life_adopt(t);
-    bool ok = start_sampler(c, CHILD_DELAY_NS, e);
-    if (ok) atomic_store(&handler.pid, (uint32_t)getpid());
-    return ok;
 }
 
 /* ---- for the heap object ---- */

@@ -1,5 +1,5 @@
-/* agent/internal.h - between the parts of the capture: capture.c owns it, sampler.c is its thread, life.c
- * what interposed calls do to it.
+/* agent/internal.h - between the parts of the capture: capture.c owns it, sampler.c is its thread, drain.c fills
+ * the batch, life.c does what interposed calls ask for, forks.c makes it good in a child.
  *
  * Locks, in order:  gate (registry and loader, the sampler alone and fork)  >  lock (batch and counters)  >
  * the table of threads  >  a thread's.  The handler takes none. */
@@ -43,7 +43,9 @@ extern capture the_capture;
 void *sampler_run(void *c);
 
 /* With the lock held: what handlers left goes to the batch. */
-void sampler_drain(capture *c);
+void drain_ring(capture *c);
+/* Looks which of the armed threads run without being heard; without the lock. */
+void drain_deaf(capture *c, int dir);
 
 /* All counters now; with the lock held. */
 capture_counts capture_totals(capture *c);
@@ -52,9 +54,8 @@ void counts_add(capture_counts *to, const capture_counts *n);
 /* For life.c: this very process is captured (not one that vforked or cloned itself from it). */
 bool capture_here(void);
 
-/* For life.c: what the calling thread creates is the agent's (capture_own_births). */
-bool capture_bears_own(void);
-/* For life.c: an own thread is about to end; its CPU time stays counted. */
-void capture_own_ended(uint32_t tid);
-/* Are there still threads of ours? */
-bool capture_has_own(void);
+/* For forks.c. */
+NODISCARD bool capture_start(capture *c, uint64_t delay_ns, err *e); /* the sampler's thread */
+NODISCARD bool capture_open_registry(capture *c, err *e);
+void capture_forget_ring(void);
+uint64_t capture_real_time(void);

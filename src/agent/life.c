@@ -1,6 +1,7 @@
 #include "agent/life.h"
 
 #include "agent/internal.h"
+#include "agent/own.h"
 #include "agent/signo.h"
 
 #include <linux/futex.h>
@@ -18,13 +19,13 @@ thread_record *life_expect(void *(*run)(void *), void *arg)
 {
     if (!capture_here()) return NULL;
     const thread_record *parent = thread_self();
-    return thread_prepare(run, arg, capture_bears_own() || (parent && parent->own));
+    return thread_prepare(run, arg, own_births_on() || (parent && parent->own));
 }
 
 static void finish(thread_record *t)
 {
     cpu_disarm(t);
-    if (t->own) capture_own_ended(t->face.tid);
+    if (t->own) own_end(t->face.tid);
     if (!t->described && atomic_load(&t->face.sampled)) {
         int dir = task_open();
         if (dir >= 0) thread_describe(t, dir);
@@ -152,6 +153,6 @@ void life_retire(void)
                  "would be in the way of: the profile ends here");
     if (c->o.leaving) c->o.leaving(c->o.who, false);
     capture_close();
-    for (int ms = 0; capture_has_own() && ms < RETIRE_MS; ms++) usleep(1000);
+    for (int ms = 0; own_any() && ms < RETIRE_MS; ms++) usleep(1000);
     atomic_store(&handler.pid, 0);
 }

@@ -1,0 +1,42 @@
+/* agent/wall_look.h - a round as its parts share it: wall_look.c finds out who has to be asked, wall.c asks and
+ * writes. */
+#pragma once
+#include "agent/wall.h"
+
+typedef enum seat_how {
+    SEAT_EMPTY,   /* ended, ours, or left out */
+    SEAT_AT_REST, /* its stack is known */
+    SEAT_BLOCKED, /* blocks the signal */
+    SEAT_STUCK,   /* has not answered an earlier round, or is stopped */
+    SEAT_ASK,
+    SEAT_ASKED, /* its slot is armed */
+    SEAT_ANSWERED,
+} seat_how;
+
+/* One thread in one round. */
+typedef struct seat {
+    thread_record *t;
+    uint64_t time, cpu;
+    uint32_t stack, link, attrs; /* of the book; stack is NO_THREAD: none */
+    uint32_t slot;
+    seat_how how;
+    char state;
+    char wchan[TASK_WCHAN];
+} seat;
+
+struct wall {
+    wall_opts o;
+    batch *book;
+    uint32_t book_number;
+    uint32_t round;
+    uint64_t time; /* of the round */
+    uint32_t *tids;
+    seat *seats;
+    size_t n;
+    uint32_t next_slot, slots_used;
+    uint32_t target; /* answers there will be in all, if everybody who was not given up answers */
+};
+
+/* Fills seats[]: who is there, in order of tid, and what is to be done about it.  false: /proc could not be
+ * read. */
+NODISCARD bool wall_look(wall *w);
