@@ -84,6 +84,7 @@ static void overview(buf *b)
     section(b, "ENVIRONMENT");
     buf_z(b, ".TP\n\\fBNO_COLOR\\fR\nNo colours on a terminal when set and not empty.\n");
     buf_z(b,
+          ".TP\n\\fBKILN_AGENT_PATH\\fR\nThe directory in which \\fBkiln run\\fR finds the agent.\n"
           ".TP\n\\fBKILN_SEED\\fR\nSeed of the hash tables, a number; random otherwise. No output "
           "depends on it.\n");
 }

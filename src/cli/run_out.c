@@ -2,6 +2,7 @@
 #include "cli/run.h"
 
 #include "cli/top_out.h"
+#include "draw/text.h"
 #include "base/ban.h"
 #include <signal.h>
 #include <sys/wait.h>
@@ -40,17 +41,19 @@ static size_t width_of(const run *r)
 static void item(run *r, paint p, const char *label, buf *text)
 {
     buf *out = &r->c->out;
-    buf prose = {0};
+    buf prose = {0}, clean = {0}; /* paths and sentences are foreign text */
     bool color = r->c->term.color;
-    buf_putc(text, '\0');
-    if (text->failed) out->failed = true;
-    if (text->n > 1) {
-        wrap_text(&prose, text->p, LABEL, (unsigned)width_of(r));
+    text_clipped(&clean, buf_view(text), SIZE_MAX);
+    buf_putc(&clean, '\0');
+    if (text->failed || clean.failed) out->failed = true;
+    if (text->n && !clean.failed) {
+        wrap_text(&prose, clean.p, LABEL, (unsigned)width_of(r));
         buf_printf(out, "  %s%-*s%s", paint_on(color, p), LABEL - 2, label,
                    paint_on(color, PAINT_OFF));
         buf_put(out, prose.p + LABEL, prose.n - LABEL);
     }
     buf_free(&prose);
+    buf_free(&clean);
     buf_reset(text);
 }
 
@@ -72,8 +75,9 @@ static void put_head(run *r)
     char t[HUMAN_MAX];
     buf *b = &r->c->out;
     bool color = r->c->term.color;
-    buf_printf(b, "%skiln:%s %s ran for %s", paint_on(color, PAINT_BOLD),
-               paint_on(color, PAINT_OFF), r->c->args[0], human_duration(r->end.run_ns, t));
+    buf_printf(b, "%skiln:%s ", paint_on(color, PAINT_BOLD), paint_on(color, PAINT_OFF));
+    text_clipped(b, str_of(r->c->args[0]), width_of(r));
+    buf_printf(b, " ran for %s", human_duration(r->end.run_ns, t));
     if (r->end.status) {
         buf_printf(b, " and %s", paint_on(color, PAINT_YELLOW));
         run_ending(b, r->end.status);
@@ -81,6 +85,8 @@ static void put_head(run *r)
     }
     buf_putc(b, '\n');
 }
+
+static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
 
 static void put_captured(run *r, buf *t)
 {
@@ -97,8 +103,7 @@ static void put_captured(run *r, buf *t)
         tail(t, "%s wall-clock samples every %s", human_count(p->capture.wall_samples, n),
              human_duration(r->wall_ns, d));
     if (r->c->o.heap) tail(t, "%s sampled allocations", human_count(p->heap_samples, n));
-    if (r->n_threads)
-        tail(t, "%s thread%s", human_count(r->n_threads, n), r->n_threads == 1 ? "" : "s");
+    if (r->n_threads) tail(t, "%s thread%s", human_count(r->n_threads, n), plural(r->n_threads));
     if (r->processes.n)
         tail(t, "%s process%s", human_count(r->processes.n, n), r->processes.n == 1 ? "" : "es");
     item(r, PAINT_BOLD, "captured", t);
@@ -106,12 +111,12 @@ static void put_captured(run *r, buf *t)
 
 static void put_sent(run *r, buf *t)
 {
-    char n[HUMAN_MAX], b[HUMAN_MAX];
+    char n[HUMAN_MAX], b[HUMAN_MAX], k[HUMAN_MAX];
     const otlp_counts *s = &r->report.sent;
     if (!r->live) return;
-    buf_printf(t, "%s profiles to %s, %s in %s requests", human_count(s->items_accepted, n),
-               r->c->o.address, human_bytes(s->bytes_sent, b),
-               human_count(s->attempts, (char[HUMAN_MAX]){0}));
+    buf_printf(t, "%s profile%s to %s, %s in %s request%s", human_count(s->items_accepted, n),
+               plural(s->items_accepted), r->c->o.address, human_bytes(s->bytes_sent, b),
+               human_count(s->attempts, k), plural(s->attempts));
     item(r, PAINT_BOLD, "sent", t);
 }
 

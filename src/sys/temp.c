@@ -61,7 +61,10 @@ const char *temp_open(const char *name, err *e)
 {
     const char *where = getenv("TMPDIR");
     if (!where || !*where) where = "/tmp";
-    int n = snprintf(dir_path, sizeof dir_path, "%s/%s.XXXXXX", where, name);
+    char here[2048] = "";
+    if (where[0] != '/' && !getcwd(here, sizeof here)) here[0] = '\0';
+    int n = snprintf(dir_path, sizeof dir_path, "%s%s%s/%s.XXXXXX", here, here[0] ? "/" : "", where,
+                     name);
     if (n < 0 || (size_t)n >= sizeof dir_path || !mkdtemp(dir_path)) {
         int why = n > 0 && (size_t)n >= sizeof dir_path ? ENAMETOOLONG : errno;
         dir_path[0] = '\0';

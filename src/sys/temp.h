@@ -9,7 +9,7 @@
 
 typedef VEC(str) temp_names;
 
-/* $TMPDIR/NAME.XXXXXX (or /tmp), for us alone; the path stays valid until temp_close.  NULL: `e`. */
+/* $TMPDIR/NAME.XXXXXX (or /tmp), for us alone; the path is absolute and stays valid until temp_close.  NULL: `e`. */
 NODISCARD const char *temp_open(const char *name, err *e);
 
 /* What is in it, sorted, as terminated names in `a`. */
