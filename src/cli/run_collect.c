@@ -215,15 +215,16 @@ bool run_collect(run *r, err *e)
 {
     temp_names names = {0};
     fold *f = calloc(1, sizeof *f);
-    bool ok = f ? temp_list(&r->arena, &names, e) : err_set(e, ERR_LIMIT, "out of memory");
-    if (f) f->r = r;
+    if (!f) return err_set(e, ERR_LIMIT, "out of memory");
+    f->r = r;
+    bool ok = temp_list(&r->arena, &names, e);
     /* The program itself first, then those that it started. */
     for (int own = 1; own >= 0; own--)
         for (size_t i = 0; ok && i < names.n; i++)
             if ((pid_of(names.v[i]) == (uint32_t)r->end.pid) == own)
                 ok = add_file(f, names.v[i], e);
     ok = ok && take_result(f, e);
-    while (f && f->n) input_close(&f->in[--f->n]);
+    while (f->n) input_close(&f->in[--f->n]);
     free(f);
     return ok;
 }

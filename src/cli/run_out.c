@@ -267,7 +267,7 @@ static const char *names_advice(const run *r, const symbolized *s)
     if (s->state == MODULE_NO_MAP && s->n_found < s->n_locations)
         return "code made at run time: node --perf-basic-prof, java -XX:+DumpPerfMapAtExit and "
                "their like write down what it is";
-    bool own = str_eq(base_of(s->name), base_of(str_of(r->path)));
+    bool own = s->name.n && r->path && str_eq(base_of(s->name), base_of(str_of(r->path)));
     if (s->state == MODULE_SYMBOLS && own && !str_starts(s->name, STR("/usr/")))
         return "built without -g: no lines, and no inlined calls";
     return s->n_found < s->n_locations ? symbolize_advice(s) : NULL;
