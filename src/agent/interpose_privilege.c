@@ -3,12 +3,14 @@
  * libc makes setuid and its like hold for all threads, and aborts the program when one of them may and another
  * may not; that is what our threads come to after the main thread alone has kept or dropped capabilities
  * (setpriv, daemons that keep one port).  A program that forbids itself new privileges is about to install
- * a filter of system calls that knows nothing of ours.  The capture ends before either; a program that is
- * exec'd then begins its own. */
+ * a filter of system calls that knows nothing of ours.  The kernel lets only a process of one thread enter
+ * another user or mount namespace.  The capture ends before each of them; a program that is exec'd then
+ * begins its own. */
 #include "agent/life.h"
 
 #include <dlfcn.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 #include "base/ban.h"
@@ -19,11 +21,15 @@ int capset(cap_user_header_t header, const cap_user_data_t data);
 
 static int (*real_prctl)(int, ...);
 static int (*real_capset)(cap_user_header_t, const cap_user_data_t);
+static int (*real_unshare)(int);
+static int (*real_setns)(int, int);
 
 __attribute__((constructor(101))) static void find_real(void)
 {
     if (real_prctl) return;
     *(void **)&real_capset = dlsym(RTLD_NEXT, "capset");
+    *(void **)&real_unshare = dlsym(RTLD_NEXT, "unshare");
+    *(void **)&real_setns = dlsym(RTLD_NEXT, "setns");
     *(void **)&real_prctl = dlsym(RTLD_NEXT, "prctl");
 }
 
@@ -57,4 +63,18 @@ EXPORT int capset(cap_user_header_t header, const cap_user_data_t data)
     find_real();
     life_retire();
     return real_capset(header, data);
+}
+
+EXPORT int unshare(int flags)
+{
+    find_real();
+    if (flags & (CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM)) life_retire();
+    return real_unshare(flags);
+}
+
+EXPORT int setns(int fd, int type)
+{
+    find_real();
+    life_retire();
+    return real_setns(fd, type);
 }

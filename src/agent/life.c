@@ -149,8 +149,8 @@ void life_retire(void)
     if (!capture_here() || capture_is_own() || atomic_exchange(&retired, true)) return;
     if (c->o.say)
         c->o.say(c->o.who,
-                 "the program changes privileges or forbids system calls, which our threads "
-                 "would be in the way of: the profile ends here");
+                 "the program changes privileges or namespaces or forbids system calls, which our "
+                 "threads would be in the way of: the profile ends here");
     if (c->o.leaving) c->o.leaving(c->o.who, false);
     capture_close();
     for (int ms = 0; own_any() && ms < RETIRE_MS; ms++) usleep(1000);

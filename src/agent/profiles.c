@@ -8,8 +8,10 @@
 
 /* ---- stacks ---- */
 
+/* 0 for memory that no file is behind: generated code. */
 static uint32_t mapping_of(making *m, const image *x)
 {
+    if (!x->path.n && !x->gnu[0] && !x->go[0]) return 0;
     uint32_t *known = &m->mapping_of[x - m->in->images->v.v];
     if (*known) return *known - 1;
     uint32_t attrs[3], n = 0;

@@ -113,6 +113,12 @@ static void arm(void *who, thread_record *t)
     cpu_arm(t, false);
 }
 
+static void disarm(void *who, thread_record *t)
+{
+    (void)who;
+    cpu_disarm(t);
+}
+
 static void look_for_threads(capture *c)
 {
     int dir = task_open();
@@ -273,5 +279,6 @@ void *sampler_run(void *arg)
         if (!atomic_load(&c->stop)) sleep_until(earliest(c, &t), wake);
         t.now = monotonic();
     }
+    threads_each(disarm, NULL); /* here: whoever stops us may have descriptors of its own */
     return NULL;
 }
