@@ -21,6 +21,8 @@ void descriptors_own(void)
     atomic_store(&any_own, true);
 }
 
+bool descriptors_apart(void) { return atomic_load(&any_own); }
+
 /* Opened by its name it would have an offset of its own, and overwrite what is in a file. */
 static int open_by_name(void)
 {

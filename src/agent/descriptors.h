@@ -10,6 +10,10 @@
 /* Gives the calling thread, and those that it starts, an empty table.  Linux 5.9; otherwise all stays shared. */
 void descriptors_own(void);
 
+/* Are there such tables?  Then a forked child has none of what the exporter opened, and other files under the same
+ * numbers. */
+bool descriptors_apart(void);
+
 /* The program's stderr, as it is now, for one of the agent's threads: a descriptor for close; -1: none, or
  * not to be had. */
 int descriptors_stderr(void);

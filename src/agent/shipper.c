@@ -1,5 +1,6 @@
 #include "agent/shipper.h"
 
+#include "agent/descriptors.h"
 #include "agent/profiles.h"
 #include "ctx/process_context.h"
 #include "format/splunk.h"
@@ -67,8 +68,11 @@ bool shipper_open(shipper *s, const agent_config *c, const otlp_environment *env
     if (c->report) s->report_number = files_free_number(c->report, s->facts.pid);
     if (c->to == EXPORT_FILE)
         return files_open(&s->files, c->file, c->file_keep, s->facts.pid), true;
-    if (c->to == EXPORT_SPLUNK) return read_logs(s, env, e);
-    return otlp_config_read(OTLP_PROFILES, env, &s->settings, &s->net, e);
+    if (!s->has_net)
+        s->has_net = c->to == EXPORT_SPLUNK
+                         ? read_logs(s, env, e)
+                         : otlp_config_read(OTLP_PROFILES, env, &s->settings, &s->net, e);
+    return s->has_net;
 }
 
 /* ---- handing on ---- */
@@ -264,6 +268,6 @@ void shipper_close(shipper *s, uint64_t timeout_ns)
 
 void shipper_forked(shipper *s)
 {
-    exporter_forked(s->exporter);
+    if (!descriptors_apart()) exporter_forked(s->exporter);
     s->exporter = NULL;
 }

@@ -41,6 +41,6 @@ otlp_counts exporter_counts(const exporter *x);
  * comes back.  *counts may be NULL. */
 void exporter_close(exporter *x, uint64_t timeout_ns, otlp_counts *counts);
 
-/* In the child, instead of exporter_close: lets go of the connection and of the spool's lock, which would otherwise
+/* In the child, instead of exporter_close, if the thread shared its table of descriptors with the program: lets go of the connection and of the spool's lock, which would otherwise
  * be held until the child ends.  The memory stays. */
 void exporter_forked(exporter *x);
