@@ -257,8 +257,12 @@ static void open_heap(void)
 /* Everything of the shipper anew; what a parent had is left alone. */
 static bool open_shipper(err *e)
 {
-    const heap_for_agent *heap = agent.shipper.heap;
-    agent.shipper = (shipper){.heap = heap, .say = say, .own_thread = on_exporter};
+    const shipper *old = &agent.shipper;
+    agent.shipper = (shipper){.heap = old->heap,
+                              .net = old->net,
+                              .has_net = old->has_net,
+                              .say = say,
+                              .own_thread = on_exporter};
     agent.start = now_of(CLOCK_REALTIME);
     atomic_store(&agent.asked, 0);
     return shipper_open(&agent.shipper, &agent.config, &environment, e);

@@ -26,6 +26,7 @@ enum {
 typedef struct shipper {
     const agent_config *c;
     otlp_config net; /* where to, unless it is a file */
+    bool has_net;    /* it was read: a forked child keeps what its parent was told (S-06) */
     arena settings;  /* of `net`, the resource and its facts */
     resource_facts facts;
     images images;
