@@ -3,11 +3,12 @@
  *   splunk_host many N        N threads that wake up five times a second
  *   splunk_host setenv K=V... as `threads`; changes its environment once it runs
  *   splunk_host idle          nothing
- *   splunk_host fork          when a byte comes in: a child, "child PID", that stays as well
+ *   splunk_host fork K=V...   when a byte comes in: changes its environment, and a child, "child PID", stays as well
  *   splunk_host busy          works; prints what it has done and the longest step of its work
  * Prints "ready PID" and a line "thread TID NAME" for each of its own, and stays until standard input ends. */
 #include <kiln/span.h>
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -225,11 +226,18 @@ static void *watch_stdin(void *arg)
 }
 
 /* Says that it is ready before; both come back. */
-static void become_two(void)
+static void become_two(char **variables)
 {
     char c;
     printf("ready %d\n", (int)getpid());
-    if (read(STDIN_FILENO, &c, 1) == 1 && fork() == 0) printf("child %d\n", (int)getpid());
+    if (read(STDIN_FILENO, &c, 1) != 1) return;
+    while (*variables) putenv(*variables++);
+    int first = dup(STDIN_FILENO), last = first;
+    for (int i = 0; i < 16; i++) last = dup(STDIN_FILENO);
+    if (fork() != 0) return;
+    for (int fd = first; fd <= last; fd++)
+        if (fcntl(fd, F_GETFD) < 0) printf("lost %d\n", fd);
+    printf("child %d\n", (int)getpid());
 }
 
 int main(int argc, char **argv)
@@ -241,7 +249,7 @@ int main(int argc, char **argv)
         for (int i = 2; i < argc; i++) putenv(argv[i]);
     if (!strcmp(mode, "many") && argc > 2)
         start((unsigned)strtoul(argv[2], NULL, 10), waker, 64 << 10);
-    if (!strcmp(mode, "fork")) become_two();
+    if (!strcmp(mode, "fork")) become_two(argv + 2);
     if (!strcmp(mode, "busy")) {
         start(1, watch_stdin, 0);
         busy();

@@ -109,19 +109,21 @@ class Host:
         return int(self.status('VmRSS').split()[0])
 
     def descriptors(self, pid=None):
-        folder, found = '/proc/%d/fd' % (pid or self.pid), {}
-        for fd in os.listdir(folder):
+        """Those of all threads: the agent's may have a table of their own."""
+        tasks, found = '/proc/%d/task' % (pid or self.pid), []
+        for tid in os.listdir(tasks):
+            folder = os.path.join(tasks, tid, 'fd')
             try:
-                found[int(fd)] = os.readlink(os.path.join(folder, fd))
+                found += [os.readlink(os.path.join(folder, fd)) for fd in os.listdir(folder)]
             except OSError:
-                pass
+                pass  # it ended, or the descriptor was closed
         return found
 
 
 def wait_until(condition, what, seconds=HANG):
     end = time.monotonic() + seconds
     while not condition():
-        need(time.monotonic() < end, 'waited too long: %s' % (what() if callable(what) else what))
+        need(time.monotonic() < end, 'waited too long: %s' % (str(what() if callable(what) else what),))
         time.sleep(0.02)
 
 
