@@ -288,6 +288,9 @@ static bool begin(err *e)
 {
     if (!agent_config_read(&environment, &agent.settings, &agent.config, e)) return false;
     if (agent.config.quiet) voice_quiet();
+    agent.config.file = files_absolute(agent.config.file, true, &agent.settings);
+    agent.config.report = files_absolute(agent.config.report, true, &agent.settings);
+    agent.config.spool = files_absolute(agent.config.spool, false, &agent.settings);
     if (!open_shipper(e) || !open_capture(e)) return false;
     if (agent.config.heap) open_heap();
     if (!start_thread(e)) {

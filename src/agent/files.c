@@ -9,6 +9,22 @@
 
 enum { MERGE_BYTES = 24 << 20 };
 
+const char *files_absolute(const char *name, bool pattern, arena *a)
+{
+    char dir[PATH_MAX];
+    if (!name || name[0] == '/' || !getcwd(dir, sizeof dir)) return name;
+    char *out = arena_alloc(a, 2 * strlen(dir) + strlen(name) + 2);
+    size_t n = 0;
+    for (const char *p = dir; out && *p; p++) {
+        if (*p == '%' && pattern) out[n++] = '%';
+        out[n++] = *p;
+    }
+    if (!out) return name;
+    out[n++] = '/';
+    memcpy(out + n, name, strlen(name) + 1);
+    return out;
+}
+
 bool files_name(const char *name, uint32_t pid, uint64_t n, buf *out)
 {
     for (const char *p = name; *p; p++) {

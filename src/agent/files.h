@@ -4,6 +4,7 @@
  *   app.otlp         one file, made anew at each flush with all since the start.  At FILES_MAX_BYTES the
  *                    next one is begun: app.2.otlp */
 #pragma once
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/model.h"
@@ -27,6 +28,10 @@ NODISCARD bool files_put(files *f, const model *m, err *e);
 
 /* The first number whose file is not there; 1 for a name without %n. */
 uint64_t files_free_number(const char *name, uint32_t pid);
+
+/* The name as it is meant now, wherever the program goes with chdir later; in `a`.  `pattern`: it may have
+ * %p and %n, so a % of the directory is doubled.  NULL stays NULL; without memory the name as it is. */
+const char *files_absolute(const char *name, bool pattern, arena *a);
 
 /* The name of file number n; false: too long, or a % that is followed by neither p, n nor %. */
 NODISCARD bool files_name(const char *name, uint32_t pid, uint64_t n, buf *out);

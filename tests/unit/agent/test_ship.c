@@ -90,6 +90,24 @@ static void test_names(void **state)
     }
 }
 
+/* Programs go elsewhere (daemons to /); what was asked for was meant from where they began. */
+static void test_absolute(void **state)
+{
+    (void)state;
+    arena a = {0};
+    char dir[] = "/tmp/kiln-100%-XXXXXX", was[4096], want[64];
+    assert_non_null(mkdtemp(dir));
+    assert_true(getcwd(was, sizeof was) && chdir(dir) == 0);
+    snprintf(want, sizeof want, "/tmp/kiln-100%%%%%s/a-%%p", dir + strlen("/tmp/kiln-100%"));
+    assert_string_equal(files_absolute("a-%p", true, &a), want);
+    snprintf(want, sizeof want, "%s/spool", dir);
+    assert_string_equal(files_absolute("spool", false, &a), want);
+    assert_string_equal(files_absolute("/x/a-%p", true, &a), "/x/a-%p");
+    assert_null(files_absolute(NULL, true, &a));
+    assert_true(chdir(was) == 0 && rmdir(dir) == 0);
+    arena_free(&a);
+}
+
 static void make_model(arena *a, model *m)
 {
     builder b;
@@ -283,10 +301,10 @@ static void test_voice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_images),   cmocka_unit_test(test_own_images),
-        cmocka_unit_test(test_names),    cmocka_unit_test(test_files),
-        cmocka_unit_test(test_resource), cmocka_unit_test(test_heap),
-        cmocka_unit_test(test_voice),
+        cmocka_unit_test(test_images), cmocka_unit_test(test_own_images),
+        cmocka_unit_test(test_names),  cmocka_unit_test(test_absolute),
+        cmocka_unit_test(test_files),  cmocka_unit_test(test_resource),
+        cmocka_unit_test(test_heap),   cmocka_unit_test(test_voice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
