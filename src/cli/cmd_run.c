@@ -1,7 +1,7 @@
 /* `kiln run`: a program with the agent in it. */
 #include "cli/run.h"
 
-#include "cli/number.h"
+#include "base/when.h"
 #include "cli/output.h"
 #include "format/html.h"
 #include "sys/temp.h"

@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 
 #include "cli/input.h"
-#include "cli/number.h"
+#include "base/when.h"
 #include "cli/output.h"
 #include "cli/send.h"
 #include "otlp/split.h"

@@ -1,5 +1,5 @@
 /* `kiln series`: sums over time. */
-#include "cli/number.h"
+#include "base/when.h"
 #include "cli/heat_out.h"
 #include "cli/question.h"
 #include "draw/series_svg.h"

@@ -1,7 +1,7 @@
 /* `kiln serve`: the daemon in the foreground. */
 #include "cli/cli.h"
 
-#include "cli/number.h"
+#include "base/when.h"
 #include "server/server.h"
 #include "base/ban.h"
 #include <signal.h>

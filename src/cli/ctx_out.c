@@ -1,6 +1,6 @@
 #include "cli/ctx_out.h"
 
-#include "cli/attributes_out.h"
+#include "wire/attributes.h"
 #include "cli/cli.h"
 #include "draw/text.h"
 #include "wire/json.h"

@@ -1,7 +1,7 @@
 /* `kiln info --json`: the stable form, docs/info.md. */
 #include "cli/info.h"
 
-#include "cli/attributes_out.h"
+#include "wire/attributes.h"
 #include "wire/json.h"
 #include "base/ban.h"
 

@@ -1,7 +1,7 @@
 /* `kiln info` for people: 80 columns, the important things first. */
 #include "cli/info.h"
 
-#include "cli/attributes_out.h"
+#include "wire/attributes.h"
 #include "draw/human.h"
 #include "draw/text.h"
 #include "base/ban.h"

@@ -1,6 +1,6 @@
 #include "cli/input.h"
 
-#include "cli/attributes_out.h"
+#include "wire/attributes.h"
 #include "cli/supply.h"
 #include "wire/json.h"
 #include "base/ban.h"

@@ -19,25 +19,6 @@ static bool number_at(str text, double *v, str *rest)
     return n && !*end;
 }
 
-bool duration_parse(str text, uint64_t *ns)
-{
-    static const struct {
-        const char *name;
-        double factor;
-    } units[] = {{"ns", 1},     {"us", 1e3}, {"ms", 1e6},  {"s", 1e9},
-                 {"min", 6e10}, {"m", 6e10}, {"h", 3.6e12}};
-    double v;
-    str unit;
-    if (!number_at(text, &v, &unit) || v < 0) return false;
-    for (size_t i = 0; i < ARRAY_LEN(units); i++) {
-        if (!str_eq(unit, str_of(units[i].name))) continue;
-        v *= units[i].factor;
-        *ns = (uint64_t)v;
-        return v < 1.8e19;
-    }
-    return false;
-}
-
 bool weight_parse(str text, double *out, err *e)
 {
     str rest;

@@ -1,4 +1,5 @@
 #include "cli/question.h"
+#include "base/when.h"
 
 #include "cli/number.h"
 #include "cli/supply.h"

@@ -21,7 +21,3 @@ NODISCARD bool supply_parse(const cli_options *o, supply *out, err *e);
 NODISCARD bool supply_model(supply *s, model *m, arena *a, err *e);
 /* The id for the first profile without one; the next get the ids that follow it. */
 void supply_ids(const supply *s, model *m);
-
-/* 2023-06-27T04:52:00.5Z, with an offset, or a Unix time whose size tells its unit: below 10^11 s,
- * 10^14 ms, 10^17 us, otherwise ns. */
-NODISCARD bool time_parse(str text, uint64_t *ns);

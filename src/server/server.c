@@ -1,6 +1,7 @@
 #include "server/server.h"
 
 #include "net/listen.h"
+#include "server/api.h"
 #include "base/ban.h"
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ struct server {
     store *store;
     pool *pool;
     ingest *ingest;
+    api *api;
     http_server *http;
     tls_context *tls;
     char addresses[CONFIG_LISTENS][ADDRESS];
@@ -41,6 +43,8 @@ static void on_request(void *who, http_exchange *x)
     receive_route r;
     if (receive_route_of(http_exchange_message(x), &r))
         ingest_request(s->ingest, x, &r);
+    else if (api_has(http_exchange_message(x)))
+        api_request(s->api, x);
     else
         not_found(x);
 }
@@ -48,7 +52,10 @@ static void on_request(void *who, http_exchange *x)
 static void on_gone(void *who, http_exchange *x)
 {
     server *s = who;
-    ingest_gone(s->ingest, x);
+    if (api_has(http_exchange_message(x)))
+        api_gone(s->api, x);
+    else
+        ingest_gone(s->ingest, x);
 }
 
 static void on_knock(void *who)
@@ -107,6 +114,7 @@ static bool open_all(server *s, err *e)
            (s->store = store_open(s->c.store, &so, e)) &&
            (s->pool = pool_open(s->loop, WORKERS, JOBS, e)) &&
            (s->ingest = ingest_open(s->loop, s->store, s->pool, &s->c.ingest, e)) &&
+           (s->api = api_open(s->loop, s->pool, &(api_opts){.store = s->c.store}, e)) &&
            open_tls(s, e) && (s->http = http_server_open(s->loop, &s->c.http, &ev, e)) &&
            listen_all(s, e);
 }
@@ -127,6 +135,7 @@ void server_close(server *s)
     if (!s) return;
     pool_close(s->pool);
     store_close(s->store);
+    api_close(s->api);
     if (s->ingest) ingest_settle(s->ingest);
     http_server_close(s->http);
     ingest_close(s->ingest);

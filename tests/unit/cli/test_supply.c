@@ -1,5 +1,6 @@
 /* Times, ids and types from the command line. */
 #include "../../support/test.h"
+#include "base/when.h"
 
 #include "cli/supply.h"
 #include "model/builder.h"

@@ -1,4 +1,4 @@
-#include "cli/attributes_out.h"
+#include "wire/attributes.h"
 
 #include "base/utf8.h"
 #include "wire/json.h"

@@ -1,4 +1,4 @@
-/* cli/attributes_out.h - values and attributes, for machines and people. */
+/* wire/attributes.h - values and attributes, for machines and people. */
 #pragma once
 #include "base/buf.h"
 #include "model/model.h"

@@ -1,0 +1,56 @@
+/* Answers about time. */
+#include "server/ask.h"
+
+#include "base/ban.h"
+
+enum { BUCKETS = 240, BUCKETS_MAX = 100000 };
+#define NS UINT64_C(1000000000)
+
+/* A step that makes about BUCKETS buckets: 1, 2, 5, 10, 15, 30 s, minutes, hours. */
+static uint64_t round_step(uint64_t range)
+{
+    static const uint64_t nice[] = {1,   2,   5,    10,   15,   30,    60,    120,  300,
+                                    600, 900, 1800, 3600, 7200, 21600, 43200, 86400};
+    for (size_t i = 0; i < ARRAY_LEN(nice); i++)
+        if (range / (nice[i] * NS) <= BUCKETS) return nice[i] * NS;
+    return (range / BUCKETS / (86400 * NS) + 1) * 86400 * NS;
+}
+
+bool api_counts(ask *k, err *e)
+{
+    uint64_t step = 0;
+    store_buckets b = {0};
+    if (!k->q.end) k->q.end = k->now;
+    if (!k->q.start) k->q.start = k->q.end > 3600 * NS ? k->q.end - 3600 * NS : 1;
+    if (!params_duration(&k->p, "step", &step, e)) return false;
+    if (k->q.start >= k->q.end) return err_set(e, ERR_USAGE, "end is not behind start");
+    if (!step) step = round_step(k->q.end - k->q.start);
+    if ((k->q.end - k->q.start) / step > BUCKETS_MAX)
+        return err_set(e, ERR_USAGE, "step would make more than %d buckets", BUCKETS_MAX);
+    if (!store_counts(k->store, &k->q, step, params_get(&k->p, "by"), k->a, &b, &k->answer, e))
+        return false;
+    json_out o = ask_begin(k);
+    json_put_key(&o, STR("start"));
+    json_put_u64(&o, b.start);
+    json_put_key(&o, STR("step"));
+    json_put_u64(&o, b.step);
+    json_put_key(&o, STR("rows"));
+    json_put_array(&o);
+    for (size_t i = 0; i < b.rows.n; i++) {
+        json_put_object(&o);
+        json_put_key(&o, STR("label"));
+        json_put_str(&o, b.rows.v[i].label);
+        json_put_key(&o, STR("sum"));
+        json_put_array(&o);
+        for (size_t n = 0; n < b.n; n++) json_put_i64(&o, b.rows.v[i].sum[n]);
+        json_put_array_end(&o);
+        json_put_key(&o, STR("count"));
+        json_put_array(&o);
+        for (size_t n = 0; n < b.n; n++) json_put_u64(&o, b.rows.v[i].count[n]);
+        json_put_array_end(&o);
+        json_put_object_end(&o);
+    }
+    json_put_array_end(&o);
+    ask_end(k, &o);
+    return true;
+}

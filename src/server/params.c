@@ -1,0 +1,144 @@
+#include "server/params.h"
+
+#include "base/utf8.h"
+#include "base/when.h"
+#include "base/ban.h"
+#include <string.h>
+
+/* ---- escapes ---- */
+
+static int hex(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    if ((c | 32) >= 'a' && (c | 32) <= 'f') return (c | 32) - 'a' + 10;
+    return -1;
+}
+
+static bool decode(str in, bool plus, arena *a, str *out, err *e)
+{
+    char *p = arena_alloc(a, in.n + 1);
+    size_t n = 0;
+    if (!p) return err_set(e, ERR_LIMIT, "out of memory");
+    for (size_t i = 0; i < in.n; i++) {
+        char c = in.p[i];
+        if (c == '%') {
+            int hi = i + 2 < in.n ? hex(in.p[i + 1]) : -1, lo = hi >= 0 ? hex(in.p[i + 2]) : -1;
+            if (lo < 0) return err_at(e, ERR_MALFORMED, i, "%% is not followed by two hex digits");
+            c = (char)(hi << 4 | lo);
+            i += 2;
+        } else if (c == '+' && plus) {
+            c = ' ';
+        }
+        if (!c) return err_at(e, ERR_MALFORMED, i, "a zero byte");
+        p[n++] = c;
+    }
+    p[n] = '\0';
+    *out = (str){p, n};
+    return utf8_ok(out->p, out->n) || err_set(e, ERR_MALFORMED, "bytes that are no UTF-8");
+}
+
+/* Parts of a path that would climb or say nothing. */
+static bool is_straight(str path)
+{
+    if (!path.n || path.p[0] != '/') return false;
+    for (size_t i = 1, from = 1; i <= path.n; i++) {
+        if (i < path.n && path.p[i] != '/') continue;
+        str part = {path.p + from, i - from};
+        bool last = i == path.n;
+        if ((!part.n && !last) || str_eq(part, STR(".")) || str_eq(part, STR(".."))) return false;
+        from = i + 1;
+    }
+    return true;
+}
+
+static bool take_pair(str pair, arena *a, params *out, err *e)
+{
+    if (!pair.n) return true;
+    if (out->v.n == PARAMS_MAX) return err_set(e, ERR_LIMIT, "more than %d parameters", PARAMS_MAX);
+    const char *eq = memchr(pair.p, '=', pair.n);
+    size_t n = eq ? (size_t)(eq - pair.p) : pair.n;
+    param *p = vec_push(a, &out->v);
+    if (!p) return err_set(e, ERR_LIMIT, "out of memory");
+    return decode((str){pair.p, n}, true, a, &p->key, e) &&
+           decode(eq ? (str){eq + 1, pair.n - n - 1} : (str){"", 0}, true, a, &p->value, e);
+}
+
+bool params_parse(str target, arena *a, params *out, err *e)
+{
+    *out = (params){0};
+    const char *q = target.n ? memchr(target.p, '?', target.n) : NULL;
+    size_t n = q ? (size_t)(q - target.p) : target.n;
+    if (!decode((str){target.p, n}, false, a, &out->path, e)) return false;
+    if (!is_straight(out->path)) return err_set(e, ERR_MALFORMED, "a path that climbs or is none");
+    str rest = q ? (str){q + 1, target.n - n - 1} : (str){0};
+    while (rest.n) {
+        const char *amp = memchr(rest.p, '&', rest.n);
+        size_t k = amp ? (size_t)(amp - rest.p) : rest.n;
+        if (!take_pair((str){rest.p, k}, a, out, e)) return false;
+        k += amp != NULL;
+        rest = (str){rest.p + k, rest.n - k};
+    }
+    return true;
+}
+
+str params_get(const params *p, const char *key)
+{
+    for (size_t i = 0; i < p->v.n; i++)
+        if (str_eq(p->v.v[i].key, str_of(key))) return p->v.v[i].value;
+    return (str){0};
+}
+
+/* ---- values ---- */
+
+static bool wrong(err *e, const char *key, const char *wants, str got)
+{
+    return err_set(e, ERR_USAGE, "%s wants %s, not `%.*s`", key, wants,
+                   (int)(got.n < 60 ? got.n : 60), got.p);
+}
+
+bool params_number(const params *p, const char *key, uint64_t max, uint64_t *out, err *e)
+{
+    str s = params_get(p, key);
+    uint64_t v = 0;
+    if (!s.p) return true;
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] < '0' || s.p[i] > '9' || ckd_mul(&v, v, 10u) ||
+            ckd_add(&v, v, (unsigned)(s.p[i] - '0')))
+            return wrong(e, key, "a number", s);
+    if (!s.n || v > max) return wrong(e, key, "a number in its range", s);
+    *out = v;
+    return true;
+}
+
+bool params_flag(const params *p, const char *key, bool *out, err *e)
+{
+    str s = params_get(p, key);
+    if (!s.p) return true;
+    *out = !s.n || str_eq(s, STR("1")) || str_eq(s, STR("true"));
+    return *out || str_eq(s, STR("0")) || str_eq(s, STR("false")) ||
+           wrong(e, key, "1, true, 0 or false", s);
+}
+
+bool params_duration(const params *p, const char *key, uint64_t *out, err *e)
+{
+    str s = params_get(p, key);
+    return !s.p || duration_parse(s, out) || wrong(e, key, "a time such as 15s", s);
+}
+
+static bool parse_time(str s, uint64_t now, uint64_t *out)
+{
+    uint64_t back;
+    if (!str_starts(s, STR("now"))) return time_parse(s, out);
+    str rest = {s.p + 3, s.n - 3};
+    if (!rest.n) return *out = now, true;
+    if (rest.p[0] != '-' || !duration_parse((str){rest.p + 1, rest.n - 1}, &back)) return false;
+    *out = back < now ? now - back : 0;
+    return true;
+}
+
+bool params_time(const params *p, const char *key, uint64_t now, uint64_t *out, err *e)
+{
+    str s = params_get(p, key);
+    return !s.p || parse_time(s, now, out) ||
+           wrong(e, key, "a time such as now-1h, 2026-11-15T12:00:00Z or a Unix time", s);
+}
