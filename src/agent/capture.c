@@ -107,15 +107,16 @@ bool capture_open_registry(capture *c, err *e)
 bool capture_start(capture *c, uint64_t delay_ns, err *e)
 {
     pthread_attr_t a;
-    sigset_t all, before;
+    uint64_t all = ~(UINT64_C(3) << 31),
+             before; /* but 32 and 33, libc's own: setuid waits for them */
     c->delay_ns = delay_ns;
     atomic_store(&c->stop, 0);
     pthread_attr_init(&a);
     pthread_attr_setstacksize(&a, SAMPLER_STACK);
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before); /* it is born with all of them blocked */
+    /* It is born with all of them blocked; libc's call would leave ours out. */
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
     int sys = pthread_create(&c->sampler, &a, sampler_run, c);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
     pthread_attr_destroy(&a);
     c->has_sampler = sys == 0;
     return sys == 0 || err_sys(e, sys, "the sampler's thread could not be started");

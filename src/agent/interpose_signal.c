@@ -2,8 +2,10 @@
  *
  * A program that resets all signals to their default, as daemons and shells do, would be killed by the next
  * sample: while a signal is ours, default and ignore are granted in word only.  A handler of the program's
- * gets the signal: the capture moves to another one before.  A thread that waits for signals (sigwait,
- * signalfd) with a full set would be handed ours: they are taken out of the set. */
+ * gets the signal: the capture moves to another one before.  A thread that blocks all signals would not be
+ * seen, and one that waits for all of them (sigwait, signalfd) would be handed ours: as libc does for its own
+ * signals, ours are taken out of the sets.  Masks that came otherwise (inherited, a system call of the
+ * program's own) are respected. */
 #include "agent/life.h"
 
 #include <dlfcn.h>
@@ -17,6 +19,8 @@ typedef struct real_calls {
     sighandler_t (*signal)(int, sighandler_t);
     sighandler_t (*sigset)(int, sighandler_t);
     int (*sigignore)(int);
+    int (*pthread_sigmask)(int, const sigset_t *, sigset_t *);
+    int (*sigprocmask)(int, const sigset_t *, sigset_t *);
     int (*sigwait)(const sigset_t *, int *);
     int (*sigwaitinfo)(const sigset_t *, siginfo_t *);
     int (*sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
@@ -33,6 +37,8 @@ __attribute__((constructor(101))) static void find_real(void)
     FIND(signal);
     FIND(sigset);
     FIND(sigignore);
+    FIND(pthread_sigmask);
+    FIND(sigprocmask);
     FIND(sigwait);
     FIND(sigwaitinfo);
     FIND(sigtimedwait);
@@ -85,7 +91,7 @@ EXPORT int sigignore(int sig)
     return life_signal_ours(sig) ? 0 : real.sigignore(sig);
 }
 
-/* ---- waiting ---- */
+/* ---- masks and waiting ---- */
 
 static const sigset_t *without_ours(const sigset_t *set, sigset_t *copy)
 {
@@ -93,6 +99,20 @@ static const sigset_t *without_ours(const sigset_t *set, sigset_t *copy)
     *copy = *set;
     life_hide(copy);
     return copy;
+}
+
+EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+    sigset_t copy;
+    find_real();
+    return real.pthread_sigmask(how, how == SIG_UNBLOCK ? set : without_ours(set, &copy), old);
+}
+
+EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
+{
+    sigset_t copy;
+    find_real();
+    return real.sigprocmask(how, how == SIG_UNBLOCK ? set : without_ours(set, &copy), old);
 }
 
 EXPORT int sigwait(const sigset_t *set, int *sig)

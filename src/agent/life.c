@@ -128,11 +128,14 @@ void life_yield(int sig)
         syscall(SYS_futex, &c->yield, FUTEX_WAIT_PRIVATE, sig, &t, NULL, 0);
 }
 
+/* Masks are set often, and mostly without ours: the system call comes last. */
 void life_hide(sigset_t *set)
 {
-    const capture *c = &the_capture;
-    if (life_signal_ours(c->round)) sigdelset(set, c->round);
-    if (life_signal_ours(c->event)) sigdelset(set, c->event);
+    int round = the_capture.round, event = the_capture.event;
+    bool any = (round && sigismember(set, round) == 1) || (event && sigismember(set, event) == 1);
+    if (!any || capture_is_own() || !capture_here()) return;
+    if (round) sigdelset(set, round);
+    if (event) sigdelset(set, event);
 }
 
 void life_leave(void)

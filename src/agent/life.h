@@ -21,7 +21,7 @@ void life_stay(void);
 bool life_signal_ours(int sig);
 /* The program wants to handle it: the capture moves to another one.  Waits for that, for a moment. */
 void life_yield(int sig);
-/* Takes what is ours out of a set that the program waits for: it is not for it. */
+/* Takes what is ours out of a set that the program blocks or waits for. */
 void life_hide(sigset_t *set);
 
 /* Before _exit and its like. */

@@ -30,10 +30,10 @@ void capture_own_thread(const char *name)
 {
     sigset_t all;
     uint32_t tid = (uint32_t)gettid(), none = 0;
+    is_own = true; /* first: the program's masks do not hold our signals */
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, NULL);
     if (name) pthread_setname_np(pthread_self(), name);
-    is_own = true;
     thread_record *t = thread_add(tid, true);
     if (t) {
         t->own = true;

@@ -18,6 +18,7 @@ typedef struct table {
     void (*gone)(thread_record *t);
     uint32_t index; /* given to threads so far */
     _Atomic uint64_t lost;
+    uint32_t own_births;      /* own threads that are STARTING */
     uint32_t own_starting;    /* threads of the agent that nobody knows by their tid yet */
     bool any_ended, any_gone; /* there are such records */
 } table;
@@ -235,6 +236,14 @@ static void end_missing(void)
         threads.gone(t);
         thread_finish(t);
     }
+}
+
+bool thread_may_be_own(const thread_record *t)
+{
+    pthread_mutex_lock(&threads.lock);
+    bool may = threads.own_births && t->born == threads.call && !t->about.pthread;
+    pthread_mutex_unlock(&threads.lock);
+    return may;
 }
 
 bool threads_call(int dir, uint32_t *tids, size_t *n)

@@ -98,6 +98,10 @@ bool thread_describe(thread_record *t, int dir);
  * table are added, those that are no more are ended.  false: /proc does not say. */
 NODISCARD bool threads_call(int dir, uint32_t *tids, size_t *n);
 
+/* It was found by the last roll call, has not said itself who it is, and may be an own thread that is just
+ * being born. */
+bool thread_may_be_own(const thread_record *t);
+
 /* Calls f for every LIVE record; f may end it. */
 void threads_each(void (*f)(void *who, thread_record *t), void *who);
 /* Before a drain: whoever has ended has put its last sample into the ring. */

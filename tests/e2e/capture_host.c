@@ -84,12 +84,23 @@ void *waiter(void *arg)
 __attribute__((noinline)) void *deaf(void *arg);
 void *deaf(void *arg)
 {
-    sigset_t all;
+    uint64_t all = ~(UINT64_C(3) << 31); /* but libc's own */
     named("deaf");
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, sizeof all); /* by libc it would hear ours */
     spin_here(clock_s(CLOCK_MONOTONIC) + seconds);
     printf("cpu deaf %.9f\n", clock_s(CLOCK_THREAD_CPUTIME_ID));
+    return arg;
+}
+
+/* Blocks all signals as libc lets it: can be sampled all the same, and says what it believes to block. */
+__attribute__((noinline)) void *shy(void *arg);
+void *shy(void *arg)
+{
+    sigset_t all, old;
+    named("shy");
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    spin_here(clock_s(CLOCK_MONOTONIC) + seconds);
     return arg;
 }
 
@@ -103,14 +114,14 @@ static void *odd(void *arg)
 
 static void states(void)
 {
-    pthread_t t[5];
+    pthread_t t[6];
     pthread_mutex_lock(&held);
-    void *(*what[])(void *) = {spinner, sleeper, waiter, deaf, odd};
-    for (int i = 0; i < 5; i++) pthread_create(&t[i], NULL, what[i], NULL);
+    void *(*what[])(void *) = {spinner, sleeper, waiter, deaf, odd, shy};
+    for (int i = 0; i < 6; i++) pthread_create(&t[i], NULL, what[i], NULL);
     pthread_join(t[0], NULL);
     pthread_mutex_unlock(&held);
     close(pipes[1]);
-    for (int i = 1; i < 5; i++) pthread_join(t[i], NULL);
+    for (int i = 1; i < 6; i++) pthread_join(t[i], NULL);
 }
 
 static void *wait_for_end(void *arg)
@@ -307,11 +318,15 @@ int main(int argc, char **argv)
     if (!strcmp(what, "sigwait")) waits_for_signals();
     if (!strcmp(what, "closes")) closes(argc > 3 ? (int)strtol(argv[3], NULL, 10) : -1);
     if (!strcmp(what, "deep")) printf("deep %d\n", deeper(400));
+    if (!strcmp(what, "nobody")) { /* all threads take part in this */
+        rest(seconds / 2);
+        if (setgid(65534) != 0 || setuid(65534) != 0) return 1;
+        rest(seconds / 2);
+    }
     if (!strcmp(what, "deaf")) {
-        sigset_t before;
-        pthread_sigmask(SIG_BLOCK, NULL, &before);
+        uint64_t none = 0;
         deaf(NULL);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
         rest(0.3);
     }
     if (!strcmp(what, "alone")) spinner(NULL);
