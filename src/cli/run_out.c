@@ -291,23 +291,6 @@ static void put_names(run *r, buf *t)
     }
 }
 
-/* Timers ring at the kernel's tick at most; perf events at any rate, where they are allowed. */
-static void put_unlock(run *r, buf *t)
-{
-    file_bytes f;
-    const char *forced = getenv("KILN_CPU_SOURCE");
-    if (!r->report.timer || r->hz <= SLOWEST_TICK || (forced && !strcmp(forced, "timer"))) return;
-    bool read = file_read("/proc/sys/kernel/perf_event_paranoid", 64, &f, NULL);
-    bool closed = read && f.bytes.n && f.bytes.p[0] > '1' && f.bytes.p[0] <= '9';
-    if (read) file_release(&f);
-    if (closed)
-        buf_z(t, "perf events would keep that rate: sudo sysctl kernel.perf_event_paranoid=1");
-    else
-        buf_z(t, "perf events would keep that rate, but perf_event_open(2) is forbidden here: a "
-                 "container wants --cap-add PERFMON, or a seccomp profile that allows it");
-    item(r, PAINT_YELLOW, "more", t);
-}
-
 static void put_advice(run *r, buf *t)
 {
     for (size_t i = 0; i < r->report.advice.n; i++) {
@@ -330,6 +313,5 @@ void run_tell(run *r)
     put_silent(r, &t);
     put_names(r, &t);
     put_advice(r, &t);
-    put_unlock(r, &t);
     buf_free(&t);
 }
