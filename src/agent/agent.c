@@ -250,7 +250,9 @@ static void open_heap(void)
             "behind libkiln-agent.so");
     else if (h->version != HEAP_LINK_VERSION)
         voice_say("libkiln-heap.so is of another version: no heap profile");
-    else if (h->start(agent.config.heap_bytes))
+    else if (!h->start(agent.config.heap_bytes))
+        voice_say("no memory for the tables of allocations: no heap profile");
+    else
         agent.shipper.heap = h;
 }
 

@@ -9,7 +9,9 @@
 #include "agent/heap/next.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -59,28 +61,33 @@ static void take_from(void *runtime)
     for (int i = 0; i < N_OPERATORS; i++) {
         any_function *f;
         *(void **)&f = dlsym(runtime, name_of[i]);
-        atomic_store_explicit(&behind[i], f, memory_order_relaxed);
+        if (f) atomic_store_explicit(&behind[i], f, memory_order_relaxed);
         missed |= !f;
+        if (!i && missed) break; /* no runtime there */
     }
     if (missed) (void)dlerror();
 }
 
-__attribute__((constructor(101))) static void look_for_runtime(void)
+static int is_runtime(struct dl_phdr_info *o, size_t size, void *unused)
 {
-    if (dlsym(RTLD_NEXT, name_of[0]))
-        take_from(RTLD_NEXT);
-    else
-        (void)dlerror();
+    (void)size, (void)unused;
+    return strstr(o->dlpi_name, "libstdc++") || strstr(o->dlpi_name, "libc++");
+}
+
+/* Before the program's threads.  Programs without C++ are not asked: a lookup that fails allocates. */
+__attribute__((constructor(101))) static void look_early(void)
+{
+    if (dl_iterate_phdr(is_runtime, NULL)) take_from(RTLD_NEXT);
 }
 
 static COLD any_function *find(int which)
 {
     static const char *const late[] = {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"};
-    for (size_t i = 0; i < ARRAY_LEN(late); i++) {
+    take_from(RTLD_NEXT);
+    for (size_t i = 0;
+         i < ARRAY_LEN(late) && !atomic_load_explicit(&behind[which], memory_order_relaxed); i++) {
         void *runtime = dlopen(late[i], RTLD_LAZY | RTLD_NOLOAD);
-        if (!runtime) continue;
-        take_from(runtime); /* and it stays loaded: we hold its operators */
-        break;
+        if (runtime) take_from(runtime); /* and it stays loaded: we hold its operators */
     }
     return atomic_load_explicit(&behind[which], memory_order_relaxed);
 }
