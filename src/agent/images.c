@@ -148,11 +148,23 @@ bool images_refresh(images *m, uint64_t now, err *e)
     return ok;
 }
 
+static const image *find_last(const images *m, uint64_t address)
+{
+    const image *best = NULL;
+    for (size_t i = 0; i < m->v.n; i++) {
+        const image *x = &m->v.v[i];
+        if (address < x->start || address >= x->end) continue;
+        if (!best || !x->gone || (best->gone && x->gone > best->gone)) best = x;
+    }
+    return best;
+}
+
 /* The mapping was there when the address was taken: of several the one that was known last before, or,
  * when the sample came before anybody had looked, the first that was seen. */
 const image *images_find(const images *m, uint64_t address, uint64_t time)
 {
     const image *best = NULL;
+    if (!time) return find_last(m, address);
     for (size_t i = 0; i < m->v.n; i++) {
         const image *x = &m->v.v[i];
         if (address < x->start || address >= x->end) continue;
@@ -164,9 +176,10 @@ const image *images_find(const images *m, uint64_t address, uint64_t time)
     return best;
 }
 
-void images_forget(images *m, uint64_t time)
+void images_forget(images *m, uint64_t time, bool all)
 {
     size_t n = 0;
+    if (!all && m->a.used < IMAGES_BYTES / 2) return;
     for (size_t i = 0; i < m->v.n; i++) n += m->v.v[i].gone && m->v.v[i].gone < time;
     if (!n) return;
     images to = {.a = {.budget = m->a.budget}, .published = m->published};

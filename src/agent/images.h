@@ -34,10 +34,12 @@ NODISCARD bool images_refresh(images *m, uint64_t now, err *e);
 /* The same from a text, for tests: no build ids. */
 NODISCARD bool images_take(images *m, str maps, uint64_t now);
 
-/* The mapping that had this address at this time; NULL: none. */
+/* The mapping that had this address at this time; NULL: none.  Time 0: whenever it was, the one that is
+ * there or was there last (stacks of the heap may be as old as the program). */
 const image *images_find(const images *m, uint64_t address, uint64_t time);
 
-/* Nobody will ask for times before `time` any more. */
-void images_forget(images *m, uint64_t time);
+/* Nobody will ask for times before `time` any more.  With `all` false what is gone is kept while there is
+ * room, for those who ask for time 0. */
+void images_forget(images *m, uint64_t time, bool all);
 
 void images_close(images *m);

@@ -200,7 +200,6 @@ static void put_heap(making *m, const char *type, const char *unit, size_t field
 {
     const heap_rows *h = m->in->heap;
     profile *p = NULL;
-    uint64_t end = m->in->batch->end;
     for (size_t i = 0; i < h->v.n; i++) {
         const heap_row *r = &h->v.v[i];
         int64_t v;
@@ -213,7 +212,7 @@ static void put_heap(making *m, const char *type, const char *unit, size_t field
         uint32_t cut = r->end == UNWIND_CAPPED
                            ? builder_attribute_bool(&m->b, STR(KILN_ATTR_STACK_TRUNCATED), true)
                            : 0;
-        builder_sample(&m->b, &(sample){.stack = stack_of_pcs(m, r->pcs, r->n, end),
+        builder_sample(&m->b, &(sample){.stack = stack_of_pcs(m, r->pcs, r->n, 0),
                                         .attrs = &cut,
                                         .n_attrs = cut != 0,
                                         .values = &v,

@@ -85,9 +85,11 @@ static void add_context(making *m, uint32_t at)
 static void add_logs(making *m, const agent_sample *s, const agent_thread *t)
 {
     char text[256];
-    snprintf(text, sizeof text, "linux.Thread.State: %s", profiles_state_name(s->state));
+    bool body = m->in->style == PROFILES_TEXT;
+    snprintf(text, sizeof text, "%s%s", body ? "linux.Thread.State: " : "",
+             profiles_state_name(s->state));
     add(m, builder_attribute_str(&m->b, STR(KILN_ATTR_THREAD_STATE), str_of(text)));
-    if (m->in->style != PROFILES_TEXT) return;
+    if (!body) return;
     profiles_thread_text(s, t, m->in->boot, m->in->ticks, text, sizeof text);
     add(m, builder_attribute_str(&m->b, STR(KILN_ATTR_SPLUNK_THREAD), str_of(text)));
     add(m, m->observed);

@@ -159,7 +159,8 @@ static bool ship_model(shipper *s, const profiles_in *in, bool *empty, err *e)
     bool ok = profiles_make(in, &a, &m, e);
     *empty = ok && !m.profiles.n;
     if (ok && !*empty) ok = name_locations(s, &m, &a, e) && hand_on(s, &m, e);
-    if (a.peak > s->peak) s->peak = a.peak;
+    size_t all = a.peak + in->batch->mem.peak + s->images.a.used;
+    if (all > s->peak) s->peak = all;
     arena_free(&a);
     return ok;
 }
@@ -224,7 +225,7 @@ void shipper_flush(shipper *s, bool final)
     s->n_flushes++;
     s->n_failed += !ok;
     if (!ok) say_err(s, "profiles are lost", &e);
-    images_forget(&s->images, b->start);
+    images_forget(&s->images, b->start, !s->heap);
     batch_close(b);
     arena_free(&a);
 }

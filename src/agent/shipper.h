@@ -43,7 +43,7 @@ typedef struct shipper {
     uint64_t report_number; /* of KILN_REPORT, where it has %n */
     otlp_counts counts;     /* when the exporter is closed */
     uint64_t n_locations, n_found, n_flushes, n_failed;
-    size_t peak;
+    size_t peak; /* bytes of a batch, its model and the list of mappings */
 } shipper;
 
 /* Reads where to send; opens no connection and starts no thread.  The settings are read through `env` now

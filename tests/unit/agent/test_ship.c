@@ -36,12 +36,19 @@ static void test_images(void **state)
         const image *x = images_find(&m, cases[i].address, cases[i].time);
         assert_u64(x ? x->inode : 0, cases[i].inode);
     }
-    images_forget(&m, 150); /* it was still there */
+    images_forget(&m, 150, true); /* it was still there */
     assert_u64(m.v.n, 3);
-    images_forget(&m, 201);
+    images_forget(&m, 201, false);
+    assert_u64(m.v.n, 3);
+    assert_u64(images_find(&m, 0x7f0000001500, 0)->inode, 12);
+    images_forget(&m, 201, true);
     assert_u64(m.v.n, 2);
     assert_non_null(images_find(&m, 0x402000, 1000));
     assert_u64(images_find(&m, 0x7f0000001500, 150)->inode, 12);
+    assert_true(images_take(&m, STR(APP), 400));
+    assert_u64(images_find(&m, 0x7f0000001500, 0)->inode,
+               12); /* gone, and nothing else was there since */
+    assert_null(images_find(&m, 0x7f0000001500, 500));
     images_close(&m);
 }
 
