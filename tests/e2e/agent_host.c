@@ -1,6 +1,6 @@
 /* tests/e2e/agent_host.c - programs whose profile is known beforehand, for agent_known.
  *
- *   split MS      burns CPU time in pairs of functions and prints what its own clocks say of each
+ *   split MS      burns CPU time in pairs of functions, 70 to 30, and prints what its own clocks say of each
  *   states MS     one thread sleeps, one waits for a lock, one reads, one spins
  *   spans MS      every function runs inside one span only, or inside none
  *   plugin FILE   burns CPU time in a library that is loaded and unloaded
@@ -84,7 +84,7 @@ static uint64_t uneven(uint64_t *r, uint64_t mean)
 static void *one_thread(void *p)
 {
     uint64_t r = 1;
-    while (clocks.heavy + clocks.light < split_ns) {
+    while (clocks.heavy + clocks.light < split_ns / 10 * 7) {
         clocks.heavy += known_heavy(uneven(&r, 7000000));
         clocks.light += known_light(uneven(&r, 3000000));
     }
@@ -93,13 +93,13 @@ static void *one_thread(void *p)
 
 static void *thread_first(void *p)
 {
-    while (clocks.first < split_ns / 2 * 7 / 10) clocks.first += known_first(5000000);
+    while (clocks.first < split_ns / 100 * 21) clocks.first += known_first(5000000);
     return p;
 }
 
 static void *thread_second(void *p)
 {
-    while (clocks.second < split_ns / 2 * 3 / 10) clocks.second += known_second(5000000);
+    while (clocks.second < split_ns / 100 * 9) clocks.second += known_second(5000000);
     return p;
 }
 
@@ -233,14 +233,16 @@ static struct {
     pthread_mutex_t lock;
     kiln_span_context context[3];
     bool free[3];
+    int last;
 } tasks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static int take_task(void)
 {
     int found = -1;
     pthread_mutex_lock(&tasks.lock);
-    for (int i = 0; i < 3 && found < 0; i++)
-        if (tasks.free[i]) tasks.free[i] = false, found = i;
+    for (int i = 1; i <= 3 && found < 0; i++) /* in turns */
+        if (tasks.free[(tasks.last + i) % 3]) found = (tasks.last + i) % 3;
+    if (found >= 0) tasks.free[found] = false, tasks.last = found;
     pthread_mutex_unlock(&tasks.lock);
     return found;
 }
