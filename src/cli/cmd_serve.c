@@ -49,6 +49,7 @@ static bool configure(cli *c, server_config *k, char *dir, size_t n, err *e)
         return err_set(e, ERR_USAGE, "--max-age wants a time such as 7d or 12h, not `%s`",
                        o->max_age);
     k->tls = (tls_files){.cert = o->cert, .key = o->key};
+    k->write_tokens = o->write_tokens, k->read_tokens = o->read_tokens;
     k->insecure = o->insecure;
     return true;
 }

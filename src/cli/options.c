@@ -147,6 +147,10 @@ static const option_desc all_options[] = {
      "Our certificate (PEM): clients may speak TLS."},
     {"key", 0, OPTION_PATH, AT(key), IN(SERVE), "FILE", NULL,
      "Its key (default: in the file of --cert)."},
+    {"write-tokens", 0, OPTION_PATH, AT(write_tokens), IN(SERVE), "FILE", NULL,
+     "Senders need one of the tokens in this file (one a line; read again when it changes)."},
+    {"read-tokens", 0, OPTION_PATH, AT(read_tokens), IN(SERVE), "FILE", NULL,
+     "Whoever asks or looks needs one of the tokens in this file."},
     {"insecure", 0, OPTION_FLAG, AT(insecure), IN(SERVE), NULL, NULL,
      "Let other machines talk to us without TLS and without a token."},
     /* run */

@@ -75,7 +75,7 @@ typedef struct cli_options {
 
     /* serve */
     option_list listen;
-    const char *store_dir, *max_age;
+    const char *store_dir, *max_age, *write_tokens, *read_tokens;
     uint64_t max_store;
     bool insecure;
 } cli_options;

@@ -25,6 +25,7 @@ typedef enum http_trouble {
     HTTP_WHOLE,
     HTTP_TOO_LARGE, /* the body is over body.limit; it was let go */
     HTTP_PRESSED,   /* the pool is full: not now */
+    HTTP_UNWANTED,  /* `admit` wants no body: whoever answers knows why */
 } http_trouble;
 
 /* Bytes of bodies that are held at a time, over all connections of a server. */

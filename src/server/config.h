@@ -11,10 +11,11 @@ enum { CONFIG_LISTENS = 16 };
 typedef struct server_config {
     str listen[CONFIG_LISTENS]; /* addresses; none: SERVER_LISTEN */
     size_t n_listen;
-    const char *store;           /* directory; NULL: the user's own */
-    uint64_t max_age, max_bytes; /* as in store_opts */
-    tls_files tls;               /* cert NULL: no TLS */
-    bool insecure;               /* other machines may talk to us without TLS and without a token */
+    const char *store;                      /* directory; NULL: the user's own */
+    uint64_t max_age, max_bytes;            /* as in store_opts */
+    tls_files tls;                          /* cert NULL: no TLS */
+    const char *write_tokens, *read_tokens; /* files (server/guard.h); NULL: everybody may */
+    bool insecure; /* other machines may talk to us without TLS and without a token */
     http_limits http;
     ingest_opts ingest;
 } server_config;

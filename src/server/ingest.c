@@ -309,7 +309,7 @@ void ingest_request(ingest *i, http_exchange *x, const receive_route *route)
     if (m->trouble == HTTP_TOO_LARGE) {
         err_set(&r->why, ERR_LIMIT, "the request is over the limit of %zu bytes", m->body.limit);
         fail(r, VERDICT_TOO_LARGE);
-    } else if (m->trouble) {
+    } else if (m->trouble == HTTP_PRESSED) {
         err_set(&r->why, ERR_LIMIT, "too much is being sent at once");
         fail(r, VERDICT_PRESSED);
     } else if (m->body.n > i->o.in_loop) {

@@ -2,6 +2,8 @@
 
 #include "net/listen.h"
 #include "server/api.h"
+#include "server/facts.h"
+#include "server/guard.h"
 #include "base/ban.h"
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -10,6 +12,7 @@
 
 enum { WORKERS = 2, JOBS = 64, ADDRESS = 72 };
 #define DRAIN_NS (10 * NS_PER_S)
+#define LOOK_NS (2 * NS_PER_S)
 
 struct server {
     server_config c;
@@ -19,34 +22,121 @@ struct server {
     pool *pool;
     ingest *ingest;
     api *api;
+    guard *guard;
+    loop_timer look;  /* for tokens that changed */
+    uint64_t started; /* Unix ns */
     http_server *http;
     tls_context *tls;
     char addresses[CONFIG_LISTENS][ADDRESS];
     size_t n_addresses;
+    bool complained; /* about tokens: once */
     atomic_bool stopping;
     uint64_t drain_until; /* 0: not draining */
 };
 
-/* ---- requests ---- */
+/* ---- pages of our own ---- */
 
-static void not_found(http_exchange *x)
+static facts facts_of(const server *s)
+{
+    const world *w = loop_world(s->loop);
+    return (facts){.ingest = s->ingest,
+                   .http = s->http,
+                   .pool = s->pool,
+                   .store = s->store,
+                   .store_dir = s->c.store,
+                   .started = s->started,
+                   .now = w->wall(w->who),
+                   .ready = !atomic_load(&s->stopping)};
+}
+
+static void give(http_exchange *x, unsigned status, const char *type, buf *body)
+{
+    http_header head[] = {{STR("content-type"), str_of(type)},
+                          {STR("cache-control"), STR("no-store")},
+                          {STR("x-content-type-options"), STR("nosniff")}};
+    http_answer(x, &(http_response){.status = status, .head = head, .n_head = 3, .body = body});
+}
+
+static void give_text(http_exchange *x, unsigned status, const char *text)
 {
     buf b = {0};
-    http_header head[] = {{STR("content-type"), STR("text/plain")}};
-    buf_z(&b, "nothing here\n");
-    http_answer(x, &(http_response){.status = 404, .head = head, .n_head = 1, .body = &b});
+    buf_z(&b, text);
+    give(x, status, "text/plain; charset=utf-8", &b);
+}
+
+/* What needs the loop's own numbers.  false: none of these. */
+static bool give_facts(server *s, http_exchange *x, str path)
+{
+    facts f = facts_of(s);
+    buf b = {0};
+    if (str_eq(path, STR("/metrics"))) {
+        facts_metrics(&f, &b);
+        give(x, 200, "text/plain; version=0.0.4; charset=utf-8", &b);
+    } else if (str_eq(path, STR("/api/v1/status"))) {
+        facts_json(&f, &b);
+        give(x, 200, "application/json", &b);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* ---- requests ---- */
+
+/* Anybody may ask whether we live; the rest takes the right to write or to ask. */
+static bool is_probe(str path)
+{
+    return str_eq(path, STR("/healthz")) || str_eq(path, STR("/readyz"));
+}
+
+static guard_verdict ask_guard(const server *s, const http_message *m)
+{
+    receive_route r;
+    if (is_probe(m->path)) return GUARD_OPEN;
+    return guard_ask(s->guard, receive_route_of(m, &r) ? RIGHT_WRITE : RIGHT_READ, m);
+}
+
+/* Before the body: who may not send has none read. */
+static void on_admit(void *who, http_message *m)
+{
+    server *s = who;
+    if (ask_guard(s, m) != GUARD_OPEN) m->trouble = HTTP_UNWANTED;
+}
+
+static void turn_away(server *s, http_exchange *x, guard_verdict v)
+{
+    receive_route r;
+    const char *why = v == GUARD_NO_TOKEN ? "a token is needed: Authorization: Bearer TOKEN"
+                                          : "this token is not known";
+    if (receive_route_of(http_exchange_message(x), &r)) {
+        ingest_refuse(s->ingest, x, &r, VERDICT_UNAUTHENTICATED, why);
+        return;
+    }
+    buf b = {0};
+    http_header head[] = {{STR("content-type"), STR("text/plain")},
+                          {STR("www-authenticate"), STR("Bearer")}};
+    buf_printf(&b, "%s\n", why);
+    http_answer(x, &(http_response){.status = 401, .head = head, .n_head = 2, .body = &b});
 }
 
 static void on_request(void *who, http_exchange *x)
 {
     server *s = who;
     receive_route r;
-    if (receive_route_of(http_exchange_message(x), &r))
+    http_message *m = http_exchange_message(x);
+    guard_verdict v = ask_guard(s, m);
+    if (v != GUARD_OPEN)
+        turn_away(s, x, v);
+    else if (receive_route_of(m, &r))
         ingest_request(s->ingest, x, &r);
-    else if (api_has(http_exchange_message(x)))
+    else if (is_probe(m->path))
+        give_text(x, atomic_load(&s->stopping) ? 503 : 200, "ok\n");
+    else if (give_facts(s, x, m->path))
+        return;
+    else if (api_has(m))
         api_request(s->api, x);
     else
-        not_found(x);
+        give_text(x, 404, "nothing here\n");
 }
 
 static void on_gone(void *who, http_exchange *x)
@@ -67,6 +157,17 @@ static void on_knock(void *who)
 
 /* ---- opening ---- */
 
+static void on_look(void *who)
+{
+    server *s = who;
+    err e = {0};
+    char text[400];
+    if (guard_refresh(s->guard, &e)) s->voice.say(s->voice.who, false, "tokens were read again");
+    if (e.code && !s->complained) s->voice.say(s->voice.who, true, err_text(&e, text, sizeof text));
+    s->complained = e.code != ERR_OK;
+    loop_arm(s->loop, &s->look, loop_now(s->loop) + LOOK_NS);
+}
+
 static void on_store_says(void *who, bool trouble, const char *sentence)
 {
     server *s = who;
@@ -84,12 +185,14 @@ static bool listen_on(server *s, str address, err *e)
 {
     int fd = net_listen(address, e);
     if (fd < 0) return false;
-    if (!net_is_loopback(fd) && !s->tls && !s->c.insecure) {
+    bool guarded = s->tls || guard_is_set(s->guard, RIGHT_WRITE);
+    if (!net_is_loopback(fd) && !guarded && !s->c.insecure) {
         close(fd);
-        return err_set(e, ERR_USAGE,
-                       "%.*s can be reached by other machines: give a certificate (--tls-cert) or "
-                       "say --insecure",
-                       STR_ARG(address));
+        return err_set(
+            e, ERR_USAGE,
+            "%.*s can be reached by other machines: give a certificate (--cert) or tokens "
+            "(--write-tokens), or say --insecure",
+            STR_ARG(address));
     }
     net_local_text(fd, s->addresses[s->n_addresses++], ADDRESS);
     return http_server_listen(s->http, fd, s->tls, true, e);
@@ -109,14 +212,14 @@ static bool open_all(server *s, err *e)
 {
     store_opts so = {
         .max_age = s->c.max_age, .max_bytes = s->c.max_bytes, .say = on_store_says, .who = s};
-    http_server_events ev = {.request = on_request, .gone = on_gone, .who = s};
+    http_server_events ev = {.admit = on_admit, .request = on_request, .gone = on_gone, .who = s};
     return (s->loop = loop_open(world_system(), on_knock, s, e)) &&
            (s->store = store_open(s->c.store, &so, e)) &&
            (s->pool = pool_open(s->loop, WORKERS, JOBS, e)) &&
            (s->ingest = ingest_open(s->loop, s->store, s->pool, &s->c.ingest, e)) &&
            (s->api = api_open(s->loop, s->pool, &(api_opts){.store = s->c.store}, e)) &&
-           open_tls(s, e) && (s->http = http_server_open(s->loop, &s->c.http, &ev, e)) &&
-           listen_all(s, e);
+           open_tls(s, e) && (s->guard = guard_open(s->c.write_tokens, s->c.read_tokens, e)) &&
+           (s->http = http_server_open(s->loop, &s->c.http, &ev, e)) && listen_all(s, e);
 }
 
 server *server_open(const server_config *c, const server_voice *v, err *e)
@@ -124,6 +227,8 @@ server *server_open(const server_config *c, const server_voice *v, err *e)
     server *s = calloc(1, sizeof *s);
     if (!s) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
     s->c = *c, s->voice = *v;
+    s->look = (loop_timer){.due = on_look, .who = s};
+    s->started = world_system()->wall(world_system()->who);
     if (open_all(s, e)) return s;
     server_close(s);
     return NULL;
@@ -133,12 +238,14 @@ server *server_open(const server_config *c, const server_voice *v, err *e)
 void server_close(server *s)
 {
     if (!s) return;
+    if (s->loop) loop_disarm(s->loop, &s->look);
     pool_close(s->pool);
     store_close(s->store);
     api_close(s->api);
     if (s->ingest) ingest_settle(s->ingest);
     http_server_close(s->http);
     ingest_close(s->ingest);
+    guard_close(s->guard);
     tls_context_close(s->tls);
     loop_close(s->loop);
     free(s);
@@ -169,6 +276,7 @@ static bool drained(server *s)
 bool server_run(server *s, err *e)
 {
     (void)e;
+    loop_arm(s->loop, &s->look, loop_now(s->loop) + LOOK_NS);
     while (!atomic_load(&s->stopping) || !drained(s)) loop_once(s->loop, NS_PER_S);
     return true;
 }

@@ -1,0 +1,159 @@
+#include "server/facts.h"
+
+#include "wire/json.h"
+#include "base/ban.h"
+
+/* ---- Prometheus ---- */
+
+static void metric(buf *b, const char *kind, const char *room, const char *name, const char *what,
+                   uint64_t v)
+{
+    const char *total = *kind == 'c' ? "_total" : "";
+    buf_printf(b, "# HELP kiln_%s_%s%s %s\n# TYPE kiln_%s_%s%s %s\nkiln_%s_%s%s ", room, name,
+               total, what, room, name, total, kind, room, name, total);
+    buf_u64(b, v);
+    buf_putc(b, '\n');
+}
+
+/* A label's value: backslash, quote and line end escaped. */
+static void put_label(buf *b, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\\' || *text == '"') buf_putc(b, '\\');
+        buf_putc(b, *text == '\n' ? ' ' : *text);
+    }
+}
+
+static void put_layouts(const facts *f, buf *b)
+{
+    size_t n;
+    const ingest_source *v = ingest_recognised(f->ingest, &n);
+    buf_z(b, "# HELP kiln_ingest_payloads_total requests by what their bytes were\n# TYPE "
+             "kiln_ingest_payloads_total counter\n");
+    for (size_t i = 0; i < n; i++) {
+        buf_z(b, "kiln_ingest_payloads_total{recognised=\"");
+        put_label(b, v[i].name);
+        buf_z(b, "\"} ");
+        buf_u64(b, v[i].requests);
+        buf_putc(b, '\n');
+    }
+}
+
+void facts_metrics(const facts *f, buf *b)
+{
+    ingest_counts in = ingest_count(f->ingest);
+    http_server_counts http = http_server_count(f->http);
+    store_counters kept = store_counted(f->store);
+#define X(name, what) metric(b, "counter", "ingest", #name, what, in.name);
+    INGEST_COUNTERS(X)
+#undef X
+#define X(name, what) metric(b, "counter", "http", #name, what, http.name);
+    HTTP_SERVER_COUNTERS(X)
+#undef X
+#define X(name, what) metric(b, "counter", "store", #name, what, kept.name);
+    STORE_COUNTERS(X)
+#undef X
+    metric(b, "gauge", "http", "connections", "connections now", http.connections);
+    metric(b, "gauge", "http", "exchanges", "requests without an answer now", http.exchanges);
+    metric(b, "gauge", "http", "held_bytes", "bytes of bodies held now", http.held);
+    metric(b, "gauge", "pool", "waiting", "jobs that wait for a thread", pool_waiting(f->pool));
+    metric(b, "gauge", "server", "start_time_seconds", "when it was started",
+           f->started / 1000000000);
+    metric(b, "gauge", "server", "ready", "1: takes profiles", f->ready);
+    put_layouts(f, b);
+}
+
+/* ---- JSON ---- */
+
+static void put_u64(json_out *o, str key, uint64_t v)
+{
+    json_put_key(o, key);
+    json_put_u64(o, v);
+}
+
+static void put_sources(json_out *o, str key, const ingest_source *v, size_t n)
+{
+    json_put_key(o, key);
+    json_put_array(o);
+    for (size_t i = 0; i < n; i++) {
+        json_put_object(o);
+        json_put_key(o, STR("name"));
+        json_put_str(o, str_of(v[i].name));
+        put_u64(o, STR("requests"), v[i].requests);
+        put_u64(o, STR("profiles"), v[i].profiles);
+        put_u64(o, STR("samples"), v[i].samples);
+        put_u64(o, STR("bytes"), v[i].bytes);
+        put_u64(o, STR("refused"), v[i].refused);
+        put_u64(o, STR("last"), v[i].last);
+        json_put_object_end(o);
+    }
+    json_put_array_end(o);
+}
+
+static void put_losses(json_out *o, const ledger *l)
+{
+    json_put_key(o, STR("losses"));
+    json_put_array(o);
+    for (size_t i = 0; i < l->n; i++) {
+        json_put_object(o);
+        json_put_key(o, STR("concept"));
+        json_put_str(o, str_of(loss_name(l->v[i].concept)));
+        put_u64(o, STR("count"), l->v[i].count);
+        json_put_key(o, STR("example"));
+        json_put_str(o, str_of(l->v[i].value));
+        json_put_key(o, STR("carried_as"));
+        if (l->v[i].carried_as)
+            json_put_str(o, str_of(l->v[i].carried_as));
+        else
+            json_put_null(o);
+        json_put_object_end(o);
+    }
+    json_put_array_end(o);
+}
+
+void facts_json(const facts *f, buf *b)
+{
+    ingest_counts in = ingest_count(f->ingest);
+    http_server_counts http = http_server_count(f->http);
+    store_counters kept = store_counted(f->store);
+    size_t n;
+    json_out o = {.b = b};
+    json_put_object(&o);
+    put_u64(&o, STR("schema"), 1);
+    json_put_key(&o, STR("version"));
+    json_put_str(&o, STR(KILN_VERSION));
+    json_put_key(&o, STR("ready"));
+    json_put_bool(&o, f->ready);
+    put_u64(&o, STR("started"), f->started);
+    put_u64(&o, STR("now"), f->now);
+    json_put_key(&o, STR("store_dir"));
+    json_put_str(&o, str_of(f->store_dir));
+    json_put_key(&o, STR("ingest"));
+    json_put_object(&o);
+#define X(name, what) put_u64(&o, STR(#name), in.name);
+    INGEST_COUNTERS(X)
+#undef X
+    json_put_object_end(&o);
+    json_put_key(&o, STR("http"));
+    json_put_object(&o);
+#define X(name, what) put_u64(&o, STR(#name), http.name);
+    HTTP_SERVER_COUNTERS(X)
+#undef X
+    put_u64(&o, STR("connections"), http.connections);
+    put_u64(&o, STR("exchanges"), http.exchanges);
+    put_u64(&o, STR("held_bytes"), http.held);
+    put_u64(&o, STR("jobs_waiting"), pool_waiting(f->pool));
+    json_put_object_end(&o);
+    json_put_key(&o, STR("store"));
+    json_put_object(&o);
+#define X(name, what) put_u64(&o, STR(#name), kept.name);
+    STORE_COUNTERS(X)
+#undef X
+    json_put_object_end(&o);
+    const ingest_source *v = ingest_recognised(f->ingest, &n);
+    put_sources(&o, STR("recognised"), v, n);
+    v = ingest_senders(f->ingest, &n);
+    put_sources(&o, STR("senders"), v, n);
+    put_losses(&o, ingest_losses(f->ingest));
+    json_put_object_end(&o);
+}

@@ -1,0 +1,76 @@
+/* Tokens in files that change. */
+#include "server/guard.h"
+
+#include "../../support/test.h"
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char path[] = "/tmp/kiln-guard-XXXXXX";
+
+static void put(const char *text, mode_t mode)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+static guard_verdict ask(const guard *g, right r, const char *header)
+{
+    http_message m = {0};
+    err e = {0};
+    if (header)
+        assert_ok(http_message_add(&m, &m.head, STR("authorization"), str_of(header), &e), &e);
+    guard_verdict v = guard_ask(g, r, &m);
+    http_message_free(&m);
+    return v;
+}
+
+static void test_tokens(void **state)
+{
+    (void)state;
+    err e = {0};
+    assert_true(close(mkstemp(path)) == 0);
+    put("# ours\n\naaaaaaaaaaaaaaaaaaaa first one\nbbbbbbbbbbbbbbbbbbbb\n", 0600);
+    guard *g = guard_open(path, NULL, &e);
+    assert_ok(g, &e);
+    assert_int_equal(ask(g, RIGHT_READ, NULL), GUARD_OPEN); /* no file: everybody may */
+    assert_int_equal(ask(g, RIGHT_WRITE, NULL), GUARD_NO_TOKEN);
+    assert_int_equal(ask(g, RIGHT_WRITE, "Basic YTpi"), GUARD_NO_TOKEN);
+    assert_int_equal(ask(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaa"), GUARD_OPEN);
+    assert_int_equal(ask(g, RIGHT_WRITE, "bearer  bbbbbbbbbbbbbbbbbbbb"), GUARD_OPEN);
+    assert_int_equal(ask(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaa"), GUARD_WRONG_TOKEN);
+    assert_int_equal(ask(g, RIGHT_WRITE, "Bearer first"), GUARD_WRONG_TOKEN);
+    assert_false(guard_refresh(g, &e));
+
+    put("short\n", 0600); /* a broken file leaves the old ones in force */
+    assert_false(guard_refresh(g, &e));
+    assert_non_null(strstr(e.msg, "line 1"));
+    assert_int_equal(ask(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaa"), GUARD_OPEN);
+    e = (err){0};
+    put("cccccccccccccccccccccc\n", 0600);
+    assert_true(guard_refresh(g, &e));
+    assert_int_equal(ask(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaa"), GUARD_WRONG_TOKEN);
+    assert_int_equal(ask(g, RIGHT_WRITE, "Bearer cccccccccccccccccccccc"), GUARD_OPEN);
+    guard_close(g);
+
+    put("cccccccccccccccccccccc\n", 0644); /* everybody may read it */
+    assert_null(guard_open(NULL, path, &e));
+    assert_int_equal(e.code, ERR_SYS);
+    e = (err){0};
+    put("# nothing\n", 0600);
+    assert_null(guard_open(NULL, path, &e));
+    assert_int_equal(e.code, ERR_MALFORMED);
+    e = (err){0};
+    unlink(path);
+    assert_null(guard_open(path, NULL, &e));
+    assert_int_equal(e.code, ERR_SYS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tokens)};
+    return cmocka_run_group_tests_name("guard", tests, NULL, NULL);
+}
