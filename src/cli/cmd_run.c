@@ -106,7 +106,9 @@ static bool execute(run *r)
     const char *const *env;
     err e = {0};
     r->tmp = temp_open("kiln-run", &e);
-    if (!r->tmp || !run_environment(r, &env, &e)) {
+    /* A program that root starts may become somebody else, and the agent in it with it. */
+    bool open = r->tmp && (geteuid() != 0 || temp_share(&e));
+    if (!open || !run_environment(r, &env, &e)) {
         cli_fail_err(c, NULL, &e);
         return false;
     }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -75,10 +76,22 @@ const char *temp_open(const char *name, err *e)
     return dir_path;
 }
 
+bool temp_share(err *e)
+{
+    return chmod(dir_path, 01733) == 0 || err_sys(e, errno, "cannot share %.100s", dir_path);
+}
+
 static int by_name(const void *x, const void *y)
 {
     const str *a = x, *b = y;
     return str_cmp(*a, *b);
+}
+
+/* Links and pipes that somebody else left are not looked through. */
+static bool is_file(DIR *d, const char *name)
+{
+    struct stat st;
+    return fstatat(dirfd(d), name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
 }
 
 bool temp_list(arena *a, temp_names *out, err *e)
@@ -87,7 +100,7 @@ bool temp_list(arena *a, temp_names *out, err *e)
     if (!d) return err_sys(e, errno, "cannot read %.100s", dir_path);
     bool ok = true;
     for (struct dirent *x; ok && (x = readdir(d));) {
-        if (x->d_name[0] == '.') continue;
+        if (x->d_name[0] == '.' || !is_file(d, x->d_name)) continue;
         size_t n = strlen(x->d_name);
         char *copy = arena_alloc(a, n + 1);
         str *slot = copy ? vec_push(a, out) : NULL;

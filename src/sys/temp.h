@@ -12,7 +12,10 @@ typedef VEC(str) temp_names;
 /* $TMPDIR/NAME.XXXXXX (or /tmp), for us alone; the path is absolute and stays valid until temp_close.  NULL: `e`. */
 NODISCARD const char *temp_open(const char *name, err *e);
 
-/* What is in it, sorted, as terminated names in `a`. */
+/* Other users may put files there too, and neither see nor replace what is not theirs. */
+NODISCARD bool temp_share(err *e);
+
+/* The files in it, sorted, as terminated names in `a`. */
 NODISCARD bool temp_list(arena *a, temp_names *out, err *e);
 
 /* Removes the files in it, then itself; directories inside are not ours and stay. */

@@ -39,9 +39,15 @@ static void test_open_list_close(void **state)
         snprintf(name, sizeof name, "%d-a-name-that-is-not-short.otlp", 5000 - i);
         put(dir, name);
     }
+    char odd[4200];
+    snprintf(odd, sizeof odd, "%s/0-1.otlp", dir);
+    assert_int_equal(mkfifo(odd, 0600), 0); /* opening it would wait for ever */
     assert_true(temp_list(&a, &names, &e));
     assert_int_equal(names.n, 2000);
     assert_string_equal(names.v[0].p, "3001-a-name-that-is-not-short.otlp");
+    assert_true(temp_share(&e));
+    assert_int_equal(stat(dir, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 01733);
     temp_close();
     assert_int_equal(stat(kept, &st), -1);
     temp_close();
