@@ -1,11 +1,14 @@
 /* bench/span.c - what it costs to say which span a thread works on: enter and exit against an empty call.
  *
+ *     bench_span [--json FILE]
+ *
  * Rounds are interleaved; a line is the best and the median of the rounds, in ns for one repetition, and the
  * difference to the empty call within a round (the median of that). */
 #include "kiln/span.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { ROUNDS = 41, REPEAT = 200000 };
@@ -86,9 +89,29 @@ static int by_size(const void *x, const void *y)
     return (*a > *b) - (*a < *b);
 }
 
-int main(void)
+static double ns[CASES][ROUNDS], more[CASES][ROUNDS];
+
+static void report(FILE *json)
 {
-    static double ns[CASES][ROUNDS], more[CASES][ROUNDS];
+    printf("%-26s %8s %8s %10s\n", "ns", "best", "median", "over empty");
+    fprintf(json, "{\"schema\": 1, \"rounds\": %d, \"rows\": [", ROUNDS);
+    for (unsigned c = 0; c < CASES; c++) {
+        qsort(ns[c], ROUNDS, sizeof(double), by_size);
+        qsort(more[c], ROUNDS, sizeof(double), by_size);
+        printf("%-26s %8.2f %8.2f %10.2f\n", cases[c].name, ns[c][0], ns[c][ROUNDS / 2],
+               more[c][ROUNDS / 2]);
+        fprintf(json,
+                "%s\n {\"name\": \"%s\", \"ns\": [%.2f, %.2f, %.2f], \"over_empty_ns\": %.2f}",
+                c ? "," : "", cases[c].name, ns[c][ROUNDS / 4], ns[c][ROUNDS / 2],
+                ns[c][ROUNDS * 3 / 4], more[c][ROUNDS / 2]);
+    }
+    fprintf(json, "\n]}\n");
+}
+
+int main(int argc, char **argv)
+{
+    FILE *json = fopen(argc == 3 && strcmp(argv[1], "--json") == 0 ? argv[2] : "/dev/null", "w");
+    if (!json) return 3;
     key = kiln_span_key("http.route");
     for (unsigned c = 0; c < CASES; c++) measure(cases[c].run);
     for (unsigned r = 0; r < ROUNDS; r++)
@@ -96,12 +119,7 @@ int main(void)
             ns[c][r] = measure(cases[c].run);
             more[c][r] = ns[c][r] - ns[0][r];
         }
-    printf("%-26s %8s %8s %10s\n", "ns", "best", "median", "over empty");
-    for (unsigned c = 0; c < CASES; c++) {
-        qsort(ns[c], ROUNDS, sizeof(double), by_size);
-        qsort(more[c], ROUNDS, sizeof(double), by_size);
-        printf("%-26s %8.2f %8.2f %10.2f\n", cases[c].name, ns[c][0], ns[c][ROUNDS / 2],
-               more[c][ROUNDS / 2]);
-    }
+    report(json);
+    fclose(json);
     return 0;
 }
