@@ -191,6 +191,12 @@ static bool start_thread(err *e)
 
 /* ---- leaving ---- */
 
+/* Nobody reads the heap's totals any more. */
+static void stop_heap(void)
+{
+    if (agent.shipper.heap) agent.shipper.heap->stop();
+}
+
 /* exec and _exit run no destructors.  In a child of vfork the pid is another one: it is not ours. */
 static void on_leaving(void *who, bool exec)
 {
@@ -205,6 +211,7 @@ static void __attribute__((destructor)) agent_end(void)
     if (!agent.pid || getpid() != agent.pid) return;
     ask_and_wait(ASK_STOP);
     agent.pid = 0;
+    stop_heap();
     capture_close();
 }
 
@@ -277,12 +284,15 @@ static void on_fork_child(void)
     agent.pid = 0;
     shipper_forked(&agent.shipper);
     if (!agent.config.follow_fork) {
-        if (agent.shipper.heap) agent.shipper.heap->stop();
+        stop_heap();
         return;
     }
     voice_forked();
     if (agent.shipper.heap) agent.shipper.heap->forked();
-    if (!open_shipper(&e) || !capture_forked(&e) || !start_thread(&e)) return;
+    if (!open_shipper(&e) || !capture_forked(&e) || !start_thread(&e)) {
+        stop_heap();
+        return;
+    }
     agent.pid = getpid();
 }
 
@@ -296,6 +306,7 @@ static bool begin(err *e)
     if (!open_shipper(e) || !open_capture(e)) return false;
     if (agent.config.heap) open_heap();
     if (!start_thread(e)) {
+        stop_heap();
         capture_close();
         return false;
     }
