@@ -353,6 +353,18 @@ static void try_later(sender *s, uint64_t asked, const char *text)
     loop_arm(s->loop, &s->wait, now + wait);
 }
 
+/* Nobody could tell a receiver of another kind from one that was set up wrong, so it is asked again, but not with
+ * every batch: a handshake costs both sides. */
+static void give_up_all(sender *s, const char *text)
+{
+    const world *w = loop_world(s->loop);
+    settle(s, OUTCOME_MISFIT, 0, text);
+    s->attempts = 0;
+    while (s->first) settle_first(s, OUTCOME_MISFIT, 0, text);
+    loop_arm(s->loop, &s->wait,
+             loop_now(s->loop) + backoff_next(&s->backoff, 0, w->random(w->who)));
+}
+
 static void take_answer(sender *s, answer *a)
 {
     switch (a->kind) {
@@ -378,7 +390,7 @@ static void take_answer(sender *s, answer *a)
         if (s->o.spool)
             try_later(s, 0, a->text);
         else
-            settle(s, OUTCOME_MISFIT, 0, a->text);
+            give_up_all(s, a->text);
         return;
     case ANSWER_RETRY:
         say_trouble(s, a->text);

@@ -388,12 +388,30 @@ static void test_misfit(void **state)
     fake f = {0};
     start(&f, NULL);
     add(&f, "one", 1);
+    add(&f, "two", 2);
     hear(&f);
     assert_int_equal(send(f.peer, "\x15\x03\x03\0\2\2F", 7, 0), 7);
     turn(&f);
-    assert_int_equal(f.told[0].outcome, OUTCOME_MISFIT);
-    assert_string_equal(f.why[0],
-                        "127.0.0.1:9 speaks TLS, not plaintext; set --to https://127.0.0.1:9");
+    assert_int_equal(f.n_told, 2); /* what waits would fare no better */
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(f.told[i].outcome, OUTCOME_MISFIT);
+        assert_int_equal(f.told[i].attempts, i == 0);
+        assert_string_equal(f.why[i],
+                            "127.0.0.1:9 speaks TLS, not plaintext; set --to https://127.0.0.1:9");
+    }
+    assert_u64(f.counters.items_refused, 4);
+    /* The next one is not tried at once, but it is: somebody may have put it right. */
+    add(&f, "three", 3);
+    turn(&f);
+    assert_int_equal(f.dials, 1);
+    pass(&f, NS_PER_S);
+    assert_string_equal(hear(&f), "three");
+    answer(&f, OK);
+    assert_int_equal(f.told[2].outcome, OUTCOME_ACCEPTED);
+    assert_int_equal(f.told[2].attempts, 1);
+    add(&f, "four", 4);
+    assert_string_equal(hear(&f), "four");
+    answer(&f, OK);
     stop(&f);
 }
 
