@@ -34,7 +34,7 @@ static void read_ids(image *m, uint64_t head)
     ElfW(Ehdr) h;
     ElfW(Phdr) v[PHDRS_MAX];
     char notes[NOTES_MAX];
-    if (!read_own(head, &h, sizeof h) || memcmp(h.e_ident, ELFMAG, SELFMAG)) return;
+    if (!read_own(head, &h, sizeof h) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0) return;
     if (h.e_phentsize != sizeof v[0] || !h.e_phnum || h.e_phnum > PHDRS_MAX) return;
     if (!read_own(head + h.e_phoff, v, h.e_phnum * sizeof v[0])) return;
     uint64_t bias = head;

@@ -302,10 +302,9 @@ static bool begin(making *m)
     m->mapping_of = arena_new(m->a, uint32_t, in->images->v.n);
     if (!m->stack_of || !m->mapping_of || !builder_init(&m->b, m->a)) return false;
     builder_resource(&m->b, &(resource){.attrs = in->resource, .present = true});
-    scope s = {.name = logs ? STR("otel.profiling") : STR("kiln.agent"),
-               .version = logs ? STR("0.1.0") : STR(KILN_VERSION),
-               .present = true};
-    builder_scope(&m->b, &s);
+    scope ours = {.name = STR("kiln.agent"), .version = STR(KILN_VERSION), .present = true},
+          splunk = {.name = STR("otel.profiling"), .version = STR("0.1.0"), .present = true};
+    builder_scope(&m->b, logs ? &splunk : &ours);
     if (in->style == PROFILES_TEXT)
         m->observed =
             builder_attribute_int(&m->b, STR(KILN_ATTR_SPLUNK_OBSERVED), (int64_t)in->now);

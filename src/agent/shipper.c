@@ -245,12 +245,12 @@ otlp_counts shipper_counts(const shipper *s)
 /* What the exporter could not say while there was still hope. */
 static void say_lost(shipper *s)
 {
-    uint64_t lost = otlp_items_lost(&s->counts);
+    uint64_t lost = otlp_items_lost(&s->counts),
+             all = s->counts.items_submitted + s->counts.items_queue_full;
     char text[160];
     if (!lost) return;
     snprintf(text, sizeof text, "%llu of %llu %s did not arrive", (unsigned long long)lost,
-             (unsigned long long)(s->counts.items_submitted + s->counts.items_queue_full),
-             s->c->to == EXPORT_SPLUNK ? "log records" : "profiles");
+             (unsigned long long)all, s->c->to == EXPORT_SPLUNK ? "log records" : "profiles");
     s->say(s->who, text);
 }
 

@@ -74,7 +74,7 @@ static void add(world *w, agent_sample s)
 {
     agent_sample *to = vec_push(&w->b->mem, &w->b->samples);
     assert_non_null(to);
-    *to = s;
+    if (to) *to = s;
 }
 
 /* The model, and what the rules say of its bytes: nothing above a remark. */
