@@ -52,6 +52,7 @@ typedef struct run {
     input in; /* the merged profile; in.path is NULL until there is one */
     symbolize_report symbols;
     uint64_t n_samples, n_threads;
+    uint64_t n_cpu, n_wall; /* observations in the profile */
     uint64_t otlp_bytes;
 } run;
 

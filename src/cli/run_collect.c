@@ -160,11 +160,26 @@ static void order_profiles(model *m)
 
 /* ---- what is in it ---- */
 
-static uint64_t count_samples(const model *m)
+static uint64_t observations(const model *m, const profile *p)
 {
     uint64_t n = 0;
-    for (size_t i = 0; i < m->profiles.n; i++) n += m->profiles.v[i].n_samples;
+    for (size_t i = 0; i < p->n_samples; i++) {
+        sample s = sample_at(m, p, i);
+        n += sample_observations(&s);
+    }
     return n;
+}
+
+static void count_samples(run *r)
+{
+    const model *m = &r->in.doc.model;
+    for (size_t i = 0; i < m->profiles.n; i++) {
+        const profile *p = &m->profiles.v[i];
+        str type = dict_str(&m->dict, p->sample_type.type);
+        r->n_samples += p->n_samples;
+        if (str_eq(type, STR("cpu"))) r->n_cpu += observations(m, p);
+        if (str_eq(type, STR("wall"))) r->n_wall += observations(m, p);
+    }
 }
 
 /* Distinct thread.id of each resource, that is of each process. */
@@ -205,7 +220,7 @@ static bool take_result(fold *f, err *e)
     if (!fold_last(f, f->n, GENERATIONS, true, e)) return false;
     r->in = f->in[--f->n];
     order_profiles(&r->in.doc.model);
-    r->n_samples = count_samples(&r->in.doc.model);
+    count_samples(r);
     err nameless = {0};
     if (!add_names(r, &nameless)) cli_note(r->c, "names were not found: %s", nameless.msg);
     return count_threads(r, e);

@@ -88,6 +88,9 @@ static void put_head(run *r)
 
 static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
 
+/* A process that ended suddenly told nothing; one that sent by itself left nothing. */
+static uint64_t most(uint64_t told, uint64_t found) { return told > found ? told : found; }
+
 static void put_captured(run *r, buf *t)
 {
     const run_report *p = &r->report;
@@ -95,12 +98,11 @@ static void put_captured(run *r, buf *t)
     const char *by = p->perf && !p->timer   ? " (perf events)"
                      : p->timer && !p->perf ? " (timers)"
                                             : "";
-    if (p->n)
-        tail(t, "%s CPU samples at %u Hz%s", human_count(p->capture.cpu_samples, n), r->hz, by);
-    else
-        tail(t, "%s samples", human_count(r->n_samples, n));
+    tail(t, "%s CPU samples at %u Hz%s", human_count(most(p->capture.cpu_samples, r->n_cpu), n),
+         r->hz, by);
     if (r->wall_ns)
-        tail(t, "%s wall-clock samples every %s", human_count(p->capture.wall_samples, n),
+        tail(t, "%s wall-clock samples every %s",
+             human_count(most(p->capture.wall_samples, r->n_wall), n),
              human_duration(r->wall_ns, d));
     if (r->c->o.heap) tail(t, "%s sampled allocations", human_count(p->heap_samples, n));
     if (r->n_threads) tail(t, "%s thread%s", human_count(r->n_threads, n), plural(r->n_threads));

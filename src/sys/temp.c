@@ -25,9 +25,8 @@ typedef struct entry {
 } entry;
 
 /* Only calls that signal-safety(7) lists, and getdents64, which opendir would hide behind malloc. */
-static void remove_all(void)
+static void remove_files(void)
 {
-    if (!dir_path[0]) return;
     int fd = open(dir_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _Alignas(entry) char some[8192];
     for (long n; fd >= 0 && (n = syscall(SYS_getdents64, fd, some, sizeof some)) > 0;)
@@ -37,7 +36,15 @@ static void remove_all(void)
             at += x->length;
         }
     if (fd >= 0) close(fd);
-    (void)rmdir(dir_path);
+}
+
+static void remove_all(void)
+{
+    enum { TRIES = 8 }; /* a process that goes on may write once more in between */
+    for (int i = 0; dir_path[0] && i < TRIES; i++) {
+        remove_files();
+        if (rmdir(dir_path) == 0 || errno != ENOTEMPTY) break;
+    }
     dir_path[0] = '\0';
 }
 
