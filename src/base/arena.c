@@ -1,5 +1,6 @@
 #include "base/arena.h"
 
+#include "base/large.h"
 #include "base/ban.h"
 
 struct arena_block {
@@ -19,6 +20,42 @@ static bool charge(arena *a, size_t n)
     return true;
 }
 
+/* ---- blocks: large ones have their own source ---- */
+
+static arena_block *block_take(size_t cap)
+{
+    if (cap > SIZE_MAX - sizeof(arena_block)) return NULL;
+    size_t n = sizeof(arena_block) + cap;
+    arena_block *b = cap < ARENA_LARGE ? malloc(n) : large_new(n);
+    if (b) b->cap = cap;
+    return b;
+}
+
+static void block_give(arena_block *b)
+{
+    if (b->cap < ARENA_LARGE)
+        free(b);
+    else
+        large_free(b, sizeof *b + b->cap);
+}
+
+/* To `cap`, which is a large one; NULL leaves b as it was. */
+static arena_block *block_resize(arena_block *b, size_t cap)
+{
+    if (b->cap >= ARENA_LARGE) {
+        arena_block *r = large_resize(b, sizeof *b + b->cap, sizeof *b + cap);
+        if (r) r->cap = cap;
+        return r;
+    }
+    arena_block *r = block_take(cap);
+    if (!r) return NULL;
+    r->next = b->next;
+    r->n = b->n;
+    memcpy(r->data, b->data, b->n);
+    free(b);
+    return r;
+}
+
 static arena_block *block_new(arena *a, size_t cap)
 {
     /* The first spare block that fits, oldest first: a decode of the same shape asks in the same
@@ -30,11 +67,9 @@ static arena_block *block_new(arena *a, size_t cap)
         b = *fit;
         *fit = b->next;
     } else {
-        if (cap > SIZE_MAX - sizeof *b) return NULL;
-        b = malloc(sizeof *b + cap);
+        b = block_take(cap);
         if (!b) return NULL;
         a->n_mallocs++;
-        b->cap = cap;
     }
     b->n = 0;
     b->next = a->live;
@@ -93,14 +128,14 @@ void *arena_grow(arena *a, void *p, size_t old, size_t n)
     }
     if (b && b->data == (unsigned char *)p && to >= ARENA_LARGE) {
         if (!charge(a, to - from)) return NULL;
-        arena_block *r = realloc(b, sizeof *b + to);
+        arena_block *r = block_resize(b, to);
         if (!r) {
             a->used -= to - from;
             return NULL;
         }
         a->n_mallocs++;
         if (a->cur == b) a->cur = r;
-        r->cap = r->n = to;
+        r->n = to;
         *at = r;
         return r->data;
     }
@@ -146,7 +181,7 @@ void arena_free(arena *a)
     while (a->spare) {
         arena_block *b = a->spare;
         a->spare = b->next;
-        free(b);
+        block_give(b);
     }
     *a = arena_beside(a);
 }

@@ -6,8 +6,8 @@
  * The seed is that of the hash tables that lie here (base/hash.h).
  *
  *   block:  [header | first piece | second piece | ... free ...]     blocks: newest first
- *   A piece of ARENA_LARGE or more has a block of its own: growing it is realloc (on Linux
- *   mremap: pages move, bytes do not). */
+ *   A piece of ARENA_LARGE or more has a block of its own (base/large.h): growing it is realloc
+ *   (on Linux mremap: pages move, bytes do not). */
 #pragma once
 #include "base/compiler.h"
 
