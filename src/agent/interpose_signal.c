@@ -95,24 +95,46 @@ EXPORT int sigignore(int sig)
 
 static const sigset_t *without_ours(const sigset_t *set, sigset_t *copy)
 {
-    if (!set) return set;
+    uint64_t ours = life_ours(set);
+    if (!ours) return set;
     *copy = *set;
-    life_hide(copy);
+    for (int sig = 1; sig < NSIG; sig++)
+        if (ours >> (sig - 1) & 1) sigdelset(copy, sig);
     return copy;
+}
+
+/* What the thread believes to block of ours: it finds the mask that it has set. */
+static _Thread_local uint64_t believed;
+
+static void show(uint64_t before, sigset_t *old)
+{
+    for (int sig = 1; old && before && sig < NSIG; sig++)
+        if (before >> (sig - 1) & 1) sigaddset(old, sig);
+}
+
+static int change(int how, const sigset_t *set, sigset_t *old,
+                  int (*really)(int, const sigset_t *, sigset_t *))
+{
+    sigset_t copy;
+    uint64_t before = believed, ours = life_ours(set);
+    int r = really(how, how == SIG_UNBLOCK ? set : without_ours(set, &copy), old);
+    if (r != 0) return r;
+    if (set) /* `set` may be where `old` is: it was looked at before */
+        believed = how == SIG_SETMASK ? ours : how == SIG_BLOCK ? before | ours : before & ~ours;
+    show(before, old);
+    return 0;
 }
 
 EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
-    sigset_t copy;
     find_real();
-    return real.pthread_sigmask(how, how == SIG_UNBLOCK ? set : without_ours(set, &copy), old);
+    return change(how, set, old, real.pthread_sigmask);
 }
 
 EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 {
-    sigset_t copy;
     find_real();
-    return real.sigprocmask(how, how == SIG_UNBLOCK ? set : without_ours(set, &copy), old);
+    return change(how, set, old, real.sigprocmask);
 }
 
 EXPORT int sigwait(const sigset_t *set, int *sig)

@@ -129,13 +129,13 @@ void life_yield(int sig)
 }
 
 /* Masks are set often, and mostly without ours: the system call comes last. */
-void life_hide(sigset_t *set)
+uint64_t life_ours(const sigset_t *set)
 {
-    int round = the_capture.round, event = the_capture.event;
-    bool any = (round && sigismember(set, round) == 1) || (event && sigismember(set, event) == 1);
-    if (!any || capture_is_own() || !capture_here()) return;
-    if (round) sigdelset(set, round);
-    if (event) sigdelset(set, event);
+    int sigs[] = {the_capture.round, the_capture.event};
+    uint64_t ours = 0;
+    for (size_t i = 0; set && i < ARRAY_LEN(sigs); i++)
+        if (sigs[i] && sigismember(set, sigs[i]) == 1) ours |= UINT64_C(1) << (sigs[i] - 1);
+    return ours && !capture_is_own() && capture_here() ? ours : 0;
 }
 
 void life_leave(void)

@@ -21,8 +21,8 @@ void life_stay(void);
 bool life_signal_ours(int sig);
 /* The program wants to handle it: the capture moves to another one.  Waits for that, for a moment. */
 void life_yield(int sig);
-/* Takes what is ours out of a set that the program blocks or waits for. */
-void life_hide(sigset_t *set);
+/* Which of a set, that the program blocks or waits for, are ours: bit n - 1 for signal n.  NULL: none. */
+uint64_t life_ours(const sigset_t *set);
 
 /* Before _exit and its like. */
 void life_leave(void);
