@@ -252,7 +252,7 @@ static void test_heap(void **state)
         assert_u64(p->n_samples, i < 2 ? 1 : 2);
         for (size_t k = 0; k < p->n_samples; k++) {
             sample s = sample_at(&w.m, p, k);
-            sum += s.values[0];
+            sum += sample_total(&s, NULL);
         }
         assert_u64(sum, sums[i]);
     }
