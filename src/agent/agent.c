@@ -90,6 +90,7 @@ static void ask(uint32_t what)
 /* Asks, and waits until it was done or the time is over. */
 static void ask_and_wait(uint32_t what)
 {
+    capture_hush();
     uint64_t leave_by = now_of(CLOCK_MONOTONIC) + agent.config.exit_ns;
     uint64_t deadline = leave_by + GRACE_MS * NS_PER_MS;
     atomic_store(&agent.leave_by, leave_by);

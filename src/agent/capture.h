@@ -60,6 +60,8 @@ NODISCARD bool capture_forked(err *e);
 void capture_own_thread(const char *name);
 /* Threads that the calling thread creates from here on are ours, from their first instant. */
 void capture_own_births(bool on);
+/* The calling thread waits for the agent until it exits or execs: it is in no round any more.  For signal handlers. */
+void capture_hush(void);
 /* Is the calling thread one of ours?  Callable from inside malloc, before capture_open too. */
 bool capture_is_own(void);
 

@@ -93,6 +93,13 @@ void life_go(bool will)
     signo_drain(c->round, c->event);
 }
 
+/* No lock: a signal handler may call _exit. */
+void capture_hush(void)
+{
+    thread_record *t = capture_here() ? thread_self() : NULL;
+    if (t) atomic_store(&t->hushed, true);
+}
+
 void life_stay(void)
 {
     if (!capture_here()) return;
@@ -100,6 +107,7 @@ void life_stay(void)
     if (!t) return;
     pthread_mutex_lock(&t->lock);
     t->quiet = false;
+    atomic_store(&t->hushed, false);
     pthread_mutex_unlock(&t->lock);
     cpu_arm(t, false);
 }

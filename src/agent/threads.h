@@ -45,10 +45,11 @@ typedef struct thread_record {
     uint32_t in_batch;   /* number of the last batch that it was described for */
     uint32_t next;       /* in the chain of its hash, or of free places */
     pthread_mutex_t lock;
-    bool own;      /* the agent's: not sampled */
-    bool left_out; /* by its name: not sampled */
-    bool quiet;    /* about to exec: no signal may reach it */
-    bool asked;    /* arming was tried: armed, or counted as lost */
+    bool own;            /* the agent's: not sampled */
+    bool left_out;       /* by its name: not sampled */
+    bool quiet;          /* about to exec: no signal may reach it */
+    _Atomic bool hushed; /* waits for the agent: not in a round */
+    bool asked;          /* arming was tried: armed, or counted as lost */
     bool described;
     int timer;          /* kernel's id + 1; 0: none */
     int event;          /* descriptor + 1; 0: none */

@@ -280,7 +280,7 @@ void wall_write(const wall *w, batch *b, capture_counts *n)
 {
     for (size_t i = 0; i < w->n; i++) {
         const seat *s = &w->seats[i];
-        if (s->how == SEAT_EMPTY) continue;
+        if (s->how == SEAT_EMPTY || s->t->hushed) continue; /* hushed after the look: in our code */
         n->wall_reused += s->how == SEAT_AT_REST;
         n->blocked += s->how == SEAT_BLOCKED;
         n->wall_unanswered += s->how == SEAT_STUCK;
