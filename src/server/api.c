@@ -219,7 +219,7 @@ static bool take_request(question *q, http_message *m)
     if (!params_parse(m->path, &q->arena, &q->k.p, &q->e)) return false;
     if (!str_starts(q->k.p.path, STR(ROOT)) || !(q->route = route_of(q->k.p.path)))
         return err_set(&q->e, ERR_UNSUPPORTED,
-                       "there is no such question; docs/api.md has the list");
+                       "there is no such question; docs/query-api.md has the list");
     q->k.a = &q->arena;
     q->k.now = w->wall(w->who);
     q->k.budget = (store_budget){.max_ns = q->of->o.max_ns};

@@ -1,4 +1,4 @@
-/* server/api.h - questions over HTTP: docs/api.md has the list.
+/* server/api.h - questions over HTTP: docs/query-api.md has the list.
  *
  *   GET /api/v1/NAME?query=SELECTOR&start=TIME&end=TIME ─► a job of the pool ─► store ─► query ─► JSON, or bytes
  *
