@@ -93,6 +93,19 @@ static bool bad_name(err *e, const char *name)
                    "KILN_FILE=%s: after %% comes p (the process), n (the number) or %%", name);
 }
 
+/* What was in use at the last flush is not in use twice. */
+static void forget_levels(model *was, const model *m)
+{
+    for (size_t i = 0; i < was->profiles.n; i++)
+        for (size_t k = 0; k < m->profiles.n; k++) {
+            profile *p = &was->profiles.v[i];
+            const profile *q = &m->profiles.v[k];
+            if (profile_is_level(was, p) && str_eq(dict_str(&was->dict, p->sample_type.type),
+                                                   dict_str(&m->dict, q->sample_type.type)))
+                p->n_samples = 0;
+        }
+}
+
 /* What is in the file that grows, and the new model, as one. */
 static bool join(const char *path, const model *m, buf *out, err *e)
 {
@@ -102,9 +115,10 @@ static bool join(const char *path, const model *m, buf *out, err *e)
     const model *both[] = {&was, m};
     merge_opts o = {.join = true};
     bool ok = file_read(path, 2 * FILES_MAX_BYTES, &old, e) &&
-              otlp_decode(old.bytes.p, old.bytes.n, NULL, &a, &was, e) &&
-              model_merge(both, 2, &o, &a, &all, e) &&
-              otlp_encode(&all, &(otlp_encode_opts){0}, out, e);
+              otlp_decode(old.bytes.p, old.bytes.n, NULL, &a, &was, e);
+    if (ok) forget_levels(&was, m);
+    ok = ok && model_merge(both, 2, &o, &a, &all, e) &&
+         otlp_encode(&all, &(otlp_encode_opts){0}, out, e);
     file_release(&old);
     arena_free(&a);
     return ok;

@@ -20,11 +20,6 @@ typedef struct fold {
 
 /* ---- levels: what is in use was said at each flush, and the last word counts ---- */
 
-static bool is_level(const model *m, const profile *p)
-{
-    return str_starts(dict_str(&m->dict, p->sample_type.type), STR("inuse_"));
-}
-
 static uint64_t end_of(const profile *p) { return p->time_unix_nano + p->duration_nano; }
 
 static bool same_level(const model *a, const profile *p, const model *b, const profile *q)
@@ -40,7 +35,7 @@ static profile *older_level(model *a, profile *p, model *b)
 {
     for (size_t i = 0; i < b->profiles.n; i++) {
         profile *q = &b->profiles.v[i];
-        if (q == p || !q->n_samples || !is_level(b, q) || !same_level(a, p, b, q)) continue;
+        if (q == p || !q->n_samples || !profile_is_level(b, q) || !same_level(a, p, b, q)) continue;
         return end_of(p) <= end_of(q) ? p : q;
     }
     return NULL;
@@ -52,7 +47,7 @@ static void drop_old_levels(input *in, size_t n)
         model *m = &in[i].doc.model;
         for (size_t k = 0; k < m->profiles.n; k++) {
             profile *p = &m->profiles.v[k];
-            for (size_t j = i; j < n && p->n_samples && is_level(m, p); j++) {
+            for (size_t j = i; j < n && p->n_samples && profile_is_level(m, p); j++) {
                 profile *old = older_level(m, p, &in[j].doc.model);
                 if (old) old->n_samples = 0;
             }

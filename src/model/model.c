@@ -222,3 +222,8 @@ bool model_equal(const model *a, const model *b, err *e)
             return err_in(e, "profiles[%zu]", i);
     return true;
 }
+
+bool profile_is_level(const model *m, const profile *p)
+{
+    return str_starts(dict_str(&m->dict, p->sample_type.type), STR("inuse_"));
+}

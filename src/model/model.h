@@ -253,4 +253,7 @@ void hex_encode(const uint8_t *p, size_t n, char *out);
 NODISCARD bool model_equal(const model *a, const model *b, err *e);
 NODISCARD bool any_equal(const any *a, const any *b);
 NODISCARD bool resource_equal(const resource *a, const resource *b); /* without its scopes */
-NODISCARD bool scope_equal(const scope *a, const scope *b);          /* without its profiles */
+/* What is in use at a time (inuse_space): a later profile replaces it, sums make no sense. */
+bool profile_is_level(const model *m, const profile *p);
+
+NODISCARD bool scope_equal(const scope *a, const scope *b); /* without its profiles */

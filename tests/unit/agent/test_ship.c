@@ -115,7 +115,7 @@ static void test_absolute(void **state)
     arena_free(&a);
 }
 
-static void make_model(arena *a, model *m)
+static void make_model_of(str type, arena *a, model *m)
 {
     builder b;
     err e = {0};
@@ -124,14 +124,15 @@ static void make_model(arena *a, model *m)
     assert_true(builder_init(&b, a));
     builder_resource(&b, NULL), builder_scope(&b, NULL);
     profile *p = builder_profile(&b);
-    p->sample_type =
-        (value_type){builder_string(&b, STR("cpu")), builder_string(&b, STR("nanoseconds"))};
+    p->sample_type = (value_type){builder_string(&b, type), builder_string(&b, STR("nanoseconds"))};
     p->has_sample_type = true;
     uint32_t l = builder_location(&b, 0, 0x10, NULL, 0, NULL, 0), s = builder_stack(&b, &l, 1);
     builder_sample(&b,
                    &(sample){.stack = s, .values = &v, .n_values = 1, .times = &t, .n_times = 1});
     assert_ok(builder_finish(&b, m, &e), &e);
 }
+
+static void make_model(arena *a, model *m) { make_model_of(STR("cpu"), a, m); }
 
 static int64_t total_of(const char *path)
 {
@@ -168,6 +169,15 @@ static void test_files(void **state)
     for (int i = 1; i <= 3; i++) {
         assert_ok(files_put(&f, &m, &e), &e);
         assert_int_equal(total_of(name), 7 * i);
+    }
+    /* what is in use replaces what was */
+    model level;
+    make_model_of(STR("inuse_space"), &a, &level);
+    snprintf(name, sizeof name, "%s/one.otlp", dir);
+    files_open(&f, name, 0, 42);
+    for (int i = 1; i <= 3; i++) {
+        assert_ok(files_put(&f, &level, &e), &e);
+        assert_int_equal(total_of(name), 7);
     }
     /* numbered, two stay; a number that is there is left alone */
     snprintf(path, sizeof path, "%s/42-1", dir);
