@@ -68,6 +68,7 @@ void wall_move(wall *w, int sig) { w->o.sig = sig; }
  * it is left alone. */
 void wall_forked(wall *w)
 {
+    w->left[w->n_left++ % WALL_LEFT] = w->book;
     w->book = NULL;
     madvise(handler.slots, SLOTS_BYTES, MADV_DONTNEED);
     atomic_store(&handler.answered, 0);

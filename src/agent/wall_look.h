@@ -24,9 +24,14 @@ typedef struct seat {
     char wchan[TASK_WCHAN];
 } seat;
 
+enum { WALL_LEFT = 32 };
+
 struct wall {
     wall_opts o;
     batch *book;
+    batch
+        *left[WALL_LEFT]; /* books of forked parents; pointed to, or a sanitizer calls them leaks */
+    unsigned n_left;
     uint32_t book_number;
     uint32_t round;
     uint64_t time; /* of the round */
