@@ -270,6 +270,12 @@ def once(f):
     return get
 
 
+def tell(line):
+    """One line whole, from any thread: print() writes its end apart."""
+    sys.stdout.write(line + '\n')
+    sys.stdout.flush()
+
+
 def attempt(test):
     """('', '') when it holds, else ('not ', why) or ('', why it was skipped)."""
     try:
@@ -289,9 +295,9 @@ def run_tests(tests, workers=6):
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         for i, ((name, _), (bad, why)) in enumerate(zip(tests, pool.map(attempt, [t for _, t in tests])), 1):
             for line in why.splitlines() if bad else ():
-                print('#', line[:1500])
-            print('%sok %d - %s%s' % (bad, i, name, ' # SKIP ' + why if why and not bad else ''), flush=True)
+                tell('# ' + line[:1500])
+            tell('%sok %d - %s%s' % (bad, i, name, ' # SKIP ' + why if why and not bad else ''))
             failed += bool(bad)
-    print('1..%d' % len(tests))
+    tell('1..%d' % len(tests))
     shutil.rmtree(work, ignore_errors=True)
     return int(failed > 0)
