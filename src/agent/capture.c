@@ -115,7 +115,9 @@ bool capture_start(capture *c, uint64_t delay_ns, err *e)
     pthread_attr_setstacksize(&a, SAMPLER_STACK);
     /* It is born with all of them blocked; libc's call would leave ours out. */
     syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
+    capture_own_births(true);
     int sys = pthread_create(&c->sampler, &a, sampler_run, c);
+    capture_own_births(false);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
     pthread_attr_destroy(&a);
     c->has_sampler = sys == 0;

@@ -61,6 +61,7 @@ static void on_child(void)
     own_forked();
     cpu_forked();
     threads_forked();
+    life_forked();
     capture_forget_ring();
     if (c->wall) wall_forked(c->wall);
     if (has_lock) batch_close(c->current);

@@ -56,7 +56,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
     thread_record *t = life_expect(run, arg);
     if (!t) return real.pthread_create(thread, attr, run, arg);
     int r = real.pthread_create(thread, attr, life_run, t);
-    if (r != 0) thread_cancel(t);
+    if (r != 0) life_cancel(t);
     return r;
 }
 

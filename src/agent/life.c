@@ -10,17 +10,33 @@
 #include <unistd.h>
 #include "base/ban.h"
 
+enum { RETIRE_MS = 1000 }; /* that the agent's threads have to end */
+
 static pthread_key_t at_end; /* its value is the thread's record */
 static bool has_key;
 
 /* ---- births and ends ---- */
 
+/* Threads of the program that libc knows, as far as we were told. */
+static _Atomic int32_t people;
+
 thread_record *life_expect(void *(*run)(void *), void *arg)
 {
     if (!capture_here()) return NULL;
     const thread_record *parent = thread_self();
-    return thread_prepare(run, arg, own_births_on() || (parent && parent->own));
+    bool own = own_births_on() || (parent && parent->own);
+    thread_record *t = thread_prepare(run, arg, own);
+    if (t && !own) atomic_fetch_add(&people, 1);
+    return t;
 }
+
+void life_cancel(thread_record *t)
+{
+    if (!t->own) atomic_fetch_sub(&people, 1);
+    thread_cancel(t);
+}
+
+void life_forked(void) { atomic_store(&people, 1); }
 
 static void finish(thread_record *t)
 {
@@ -34,6 +50,23 @@ static void finish(thread_record *t)
     thread_finish(t);
 }
 
+/* close and fcntl are points of cancellation: a lock of ours would stay locked. */
+static int not_cancelled(void)
+{
+    int before = PTHREAD_CANCEL_ENABLE;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+static void end_capture(void)
+{
+    capture *c = &the_capture;
+    if (c->o.leaving) c->o.leaving(c->o.who, false);
+    capture_close();
+    for (int ms = 0; own_any() && ms < RETIRE_MS; ms++) usleep(1000);
+    atomic_store(&handler.pid, 0);
+}
+
 /* The program has forbidden itself some calls, maybe ours, on pain of death: the sampler makes them then. */
 static bool is_filtered(void) { return prctl(PR_GET_SECCOMP) != 0; }
 
@@ -41,13 +74,21 @@ static bool is_filtered(void) { return prctl(PR_GET_SECCOMP) != 0; }
  * unless the process forked meanwhile: then it was replaced, and the value with it. */
 static void on_end(void *record)
 {
-    if (capture_here() && !is_filtered()) finish(record);
+    thread_record *t = record;
+    if (!capture_here()) return;
+    int cancel = not_cancelled();
+    bool own = t->own;
+    if (!is_filtered()) finish(t);
+    /* libc ends the process with its last thread: ours must not be that. */
+    if (!own && atomic_fetch_sub(&people, 1) == 1) end_capture();
+    pthread_setcancelstate(cancel, NULL);
 }
 
 bool life_open(err *e)
 {
     if (!has_key && pthread_key_create(&at_end, on_end) != 0)
         return err_set(e, ERR_LIMIT, "the program has used up all keys of thread-specific data");
+    atomic_store(&people, 1); /* who opens the capture */
     return has_key = true;
 }
 
@@ -61,10 +102,12 @@ typedef struct start {
 static NOINLINE start begin(thread_record *t)
 {
     start s = {t->run, t->arg};
+    int cancel = not_cancelled();
     t = thread_begin(t);
     life_adopt(t);
     if (atomic_load(&the_capture.ready) && cpu_planned()->period && !is_filtered())
         cpu_arm(t, true);
+    pthread_setcancelstate(cancel, NULL);
     return s;
 }
 
@@ -116,7 +159,6 @@ void life_stay(void)
 
 enum {
     YIELD_NS = 300 * 1000000, /* longer than a round waits for answers */
-    RETIRE_MS = 1000,         /* that the agent's threads have to end */
 };
 
 bool life_signal_ours(int sig)
@@ -162,8 +204,5 @@ void life_retire(void)
         c->o.say(c->o.who,
                  "the program changes privileges or namespaces or forbids system calls, which our "
                  "threads would be in the way of: the profile ends here");
-    if (c->o.leaving) c->o.leaving(c->o.who, false);
-    capture_close();
-    for (int ms = 0; own_any() && ms < RETIRE_MS; ms++) usleep(1000);
-    atomic_store(&handler.pid, 0);
+    end_capture();
 }

@@ -4,6 +4,10 @@
 
 /* Before pthread_create: a record to start life_run with; NULL: start the thread as it is. */
 thread_record *life_expect(void *(*run)(void *), void *arg);
+/* It was not started. */
+void life_cancel(thread_record *t);
+/* In the child of a fork: it has one thread. */
+void life_forked(void);
 /* The first function of a watched thread; calls on, and leaves no frame behind. */
 void *life_run(void *record);
 /* In capture_open: ends of threads are noticed from now on. */
