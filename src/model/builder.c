@@ -112,6 +112,40 @@ bool builder_copy_keyvalues(builder *b, const keyvalues *from, keyvalues *to)
     return true;
 }
 
+/* ---- hashes of entries ---- */
+
+static uint64_t hash_mapping(const builder *b, const mapping *m, const uint32_t *attrs, size_t n)
+{
+    uint64_t h =
+        hash_mix(hash_mix(hash_mix(b->seed, m->memory_start), m->memory_limit), m->file_offset);
+    return hash_u32s(attrs, n, hash_mix(h, m->filename));
+}
+
+static uint64_t hash_function(const builder *b, const function *f)
+{
+    uint64_t h = hash_mix(hash_mix(b->seed, (uint64_t)f->name << 32 | f->system_name),
+                          (uint64_t)f->filename << 32);
+    return hash_mix(h, (uint64_t)f->start_line);
+}
+
+static uint64_t hash_location(const builder *b, uint32_t mapping_i, uint64_t address,
+                              const line *lines, size_t n_lines, const uint32_t *attrs, size_t n)
+{
+    uint64_t h = hash_mix(hash_mix(b->seed, address), (uint64_t)mapping_i << 32 | n_lines);
+    for (size_t k = 0; k < n_lines; k++)
+        h = hash_mix(hash_mix(h, (uint64_t)lines[k].line),
+                     (uint64_t)lines[k].column << 32 ^ lines[k].function);
+    return hash_u32s(attrs, n, h);
+}
+
+static bool room(builder *b, hash_index *x) { return b->unique || hash_index_room(x, b->a); }
+
+/* The walk ended on free slot i: the new entry is found there from now on. */
+static void known(builder *b, hash_index *x, uint32_t i, uint64_t h, uint32_t index)
+{
+    if (!b->unique) hash_put(x, i, h, index);
+}
+
 /* ---- interners ---- */
 
 bool builder_init(builder *b, arena *a)
@@ -131,17 +165,17 @@ uint32_t builder_string(builder *b, str s)
 {
     if (s.n == 0) return 0;
     dict *d = &b->m.dict;
-    if (s.n > UINT32_MAX || !hash_index_room(&b->strings, b->a)) return fail(b), 0;
-    uint64_t h = hash_bytes(s.p, s.n, b->seed);
-    uint32_t i = hash_first(&b->strings, h);
-    for (uint32_t at; hash_next(&b->strings, &i, h, &at); i++)
+    if (s.n > UINT32_MAX || !room(b, &b->strings)) return fail(b), 0;
+    uint64_t h = b->unique ? 0 : hash_bytes(s.p, s.n, b->seed);
+    uint32_t i = b->unique ? 0 : hash_first(&b->strings, h);
+    for (uint32_t at; !b->unique && hash_next(&b->strings, &i, h, &at); i++)
         if (str_eq(d->strings.v[at], s)) return at;
     if (!copy_str(b, &s)) return 0;
     str *slot = vec_push(b->a, &d->strings);
     if (!slot) return fail(b), 0;
     *slot = s;
     uint32_t index = (uint32_t)(d->strings.n - 1);
-    hash_put(&b->strings, i, h, index);
+    known(b, &b->strings, i, h, index);
     return index;
 }
 
@@ -150,12 +184,10 @@ uint32_t builder_mapping(builder *b, const mapping *m, const uint32_t *attrs, si
     dict *d = &b->m.dict;
     if (!m->memory_start && !m->memory_limit && !m->file_offset && !m->filename && !n_attrs)
         return 0;
-    if (!hash_index_room(&b->mappings, b->a)) return fail(b), 0;
-    uint64_t h =
-        hash_mix(hash_mix(hash_mix(b->seed, m->memory_start), m->memory_limit), m->file_offset);
-    h = hash_u32s(attrs, n_attrs, hash_mix(h, m->filename));
-    uint32_t i = hash_first(&b->mappings, h);
-    for (uint32_t at; hash_next(&b->mappings, &i, h, &at); i++) {
+    if (!room(b, &b->mappings)) return fail(b), 0;
+    uint64_t h = hash_mapping(b, m, attrs, n_attrs);
+    uint32_t i = b->unique ? 0 : hash_first(&b->mappings, h);
+    for (uint32_t at; !b->unique && hash_next(&b->mappings, &i, h, &at); i++) {
         const mapping *o = &d->mappings.v[at];
         if (o->memory_start == m->memory_start && o->memory_limit == m->memory_limit &&
             o->file_offset == m->file_offset && o->filename == m->filename &&
@@ -167,7 +199,7 @@ uint32_t builder_mapping(builder *b, const mapping *m, const uint32_t *attrs, si
     *slot = *m;
     slot->attrs = put_attrs(b, attrs, n_attrs);
     uint32_t index = (uint32_t)(d->mappings.n - 1);
-    hash_put(&b->mappings, i, h, index);
+    known(b, &b->mappings, i, h, index);
     return index;
 }
 
@@ -175,12 +207,10 @@ uint32_t builder_function(builder *b, const function *f)
 {
     dict *d = &b->m.dict;
     if (!f->name && !f->system_name && !f->filename && !f->start_line) return 0;
-    if (!hash_index_room(&b->functions, b->a)) return fail(b), 0;
-    uint64_t h = hash_mix(hash_mix(b->seed, (uint64_t)f->name << 32 | f->system_name),
-                          (uint64_t)f->filename << 32);
-    h = hash_mix(h, (uint64_t)f->start_line);
-    uint32_t i = hash_first(&b->functions, h);
-    for (uint32_t at; hash_next(&b->functions, &i, h, &at); i++) {
+    if (!room(b, &b->functions)) return fail(b), 0;
+    uint64_t h = hash_function(b, f);
+    uint32_t i = b->unique ? 0 : hash_first(&b->functions, h);
+    for (uint32_t at; !b->unique && hash_next(&b->functions, &i, h, &at); i++) {
         const function *o = &d->functions.v[at];
         if (o->name == f->name && o->system_name == f->system_name && o->filename == f->filename &&
             o->start_line == f->start_line)
@@ -190,7 +220,7 @@ uint32_t builder_function(builder *b, const function *f)
     if (!slot) return fail(b), 0;
     *slot = *f;
     uint32_t index = (uint32_t)(d->functions.n - 1);
-    hash_put(&b->functions, i, h, index);
+    known(b, &b->functions, i, h, index);
     return index;
 }
 
@@ -207,14 +237,10 @@ uint32_t builder_location(builder *b, uint32_t mapping_i, uint64_t address, cons
 {
     dict *d = &b->m.dict;
     if (!mapping_i && !address && !n_lines && !n_attrs) return 0;
-    if (!hash_index_room(&b->locations, b->a)) return fail(b), 0;
-    uint64_t h = hash_mix(hash_mix(b->seed, address), (uint64_t)mapping_i << 32 | n_lines);
-    for (size_t k = 0; k < n_lines; k++)
-        h = hash_mix(hash_mix(h, (uint64_t)lines[k].line),
-                     (uint64_t)lines[k].column << 32 ^ lines[k].function);
-    h = hash_u32s(attrs, n_attrs, h);
-    uint32_t i = hash_first(&b->locations, h);
-    for (uint32_t at; hash_next(&b->locations, &i, h, &at); i++) {
+    if (!room(b, &b->locations)) return fail(b), 0;
+    uint64_t h = hash_location(b, mapping_i, address, lines, n_lines, attrs, n_attrs);
+    uint32_t i = b->unique ? 0 : hash_first(&b->locations, h);
+    for (uint32_t at; !b->unique && hash_next(&b->locations, &i, h, &at); i++) {
         const location *o = &d->locations.v[at];
         if (o->address == address && o->mapping == mapping_i && o->lines.n == n_lines &&
             (!n_lines || same_lines(d->lines.v + o->lines.at, lines, n_lines)) &&
@@ -232,7 +258,7 @@ uint32_t builder_location(builder *b, uint32_t mapping_i, uint64_t address, cons
     if (n_lines) memcpy(d->lines.v + d->lines.n, lines, n_lines * sizeof *lines);
     d->lines.n += n_lines;
     uint32_t index = (uint32_t)(d->locations.n - 1);
-    hash_put(&b->locations, i, h, index);
+    known(b, &b->locations, i, h, index);
     return index;
 }
 
@@ -243,16 +269,16 @@ uint32_t builder_link(builder *b, const uint8_t trace_id[16], const uint8_t span
     memcpy(ids.trace_id, trace_id, sizeof ids.trace_id);
     memcpy(ids.span_id, span_id, sizeof ids.span_id);
     if (id_is_zero(ids.trace_id, 16) && id_is_zero(ids.span_id, 8)) return 0;
-    if (!hash_index_room(&b->links, b->a)) return fail(b), 0;
+    if (!room(b, &b->links)) return fail(b), 0;
     uint64_t h = hash_bytes(&ids, sizeof ids, b->seed);
-    uint32_t i = hash_first(&b->links, h);
-    for (uint32_t at; hash_next(&b->links, &i, h, &at); i++)
+    uint32_t i = b->unique ? 0 : hash_first(&b->links, h);
+    for (uint32_t at; !b->unique && hash_next(&b->links, &i, h, &at); i++)
         if (memcmp(&d->links.v[at], &ids, sizeof ids) == 0) return at;
     link_ids *slot = vec_push(b->a, &d->links);
     if (!slot) return fail(b), 0;
     *slot = ids;
     uint32_t index = (uint32_t)(d->links.n - 1);
-    hash_put(&b->links, i, h, index);
+    known(b, &b->links, i, h, index);
     return index;
 }
 
@@ -261,10 +287,10 @@ uint32_t builder_attribute(builder *b, str key, const any *value, str unit)
     dict *d = &b->m.dict;
     if (!key.n && !unit.n && value->kind == ANY_EMPTY) return 0;
     uint32_t key_i = builder_string(b, key), unit_i = builder_string(b, unit);
-    if (b->failed || !hash_index_room(&b->attributes, b->a)) return fail(b), 0;
+    if (b->failed || !room(b, &b->attributes)) return fail(b), 0;
     uint64_t h = builder_hash_any(value, hash_mix(b->seed, (uint64_t)key_i << 32 | unit_i));
-    uint32_t i = hash_first(&b->attributes, h);
-    for (uint32_t at; hash_next(&b->attributes, &i, h, &at); i++) {
+    uint32_t i = b->unique ? 0 : hash_first(&b->attributes, h);
+    for (uint32_t at; !b->unique && hash_next(&b->attributes, &i, h, &at); i++) {
         const attribute *o = &d->attributes.v[at];
         if (o->key == key_i && o->unit == unit_i && any_equal(&o->value, value)) return at;
     }
@@ -274,7 +300,7 @@ uint32_t builder_attribute(builder *b, str key, const any *value, str unit)
     if (!slot) return fail(b), 0;
     *slot = (attribute){.key = key_i, .unit = unit_i, .value = copy};
     uint32_t index = (uint32_t)(d->attributes.n - 1);
-    hash_put(&b->attributes, i, h, index);
+    known(b, &b->attributes, i, h, index);
     return index;
 }
 
@@ -282,10 +308,10 @@ uint32_t builder_stack(builder *b, const uint32_t *locations, size_t n)
 {
     dict *d = &b->m.dict;
     if (n == 0) return 0;
-    if (!hash_index_room(&b->stacks, b->a)) return fail(b), 0;
-    uint64_t h = hash_u32s(locations, n, b->seed);
-    uint32_t i = hash_first(&b->stacks, h);
-    for (uint32_t at; hash_next(&b->stacks, &i, h, &at); i++) {
+    if (!room(b, &b->stacks)) return fail(b), 0;
+    uint64_t h = b->unique ? 0 : hash_u32s(locations, n, b->seed);
+    uint32_t i = b->unique ? 0 : hash_first(&b->stacks, h);
+    for (uint32_t at; !b->unique && hash_next(&b->stacks, &i, h, &at); i++) {
         span s = dict_stack(d, at);
         if (same_u32s(refs_at(&d->frames, s), s.n, locations, n)) return at;
     }
@@ -294,7 +320,7 @@ uint32_t builder_stack(builder *b, const uint32_t *locations, size_t n)
     if (!end) return fail(b), 0;
     *end = (uint32_t)d->frames.n;
     uint32_t index = (uint32_t)(d->stacks.n - 2);
-    hash_put(&b->stacks, i, h, index);
+    known(b, &b->stacks, i, h, index);
     return index;
 }
 
@@ -313,6 +339,61 @@ uint32_t builder_attribute_int(builder *b, str key, int64_t value)
 uint32_t builder_attribute_bool(builder *b, str key, bool value)
 {
     return builder_attribute(b, key, &(any){.kind = ANY_BOOL, .i = value}, (str){0});
+}
+
+/* ---- the end of `unique` ---- */
+
+static bool index_one(builder *b, hash_index *x, uint64_t h, size_t position)
+{
+    if (!hash_index_room(x, b->a)) return fail(b);
+    uint32_t i = hash_first(x, h);
+    for (uint32_t at; hash_next(x, &i, h, &at); i++) continue;
+    hash_put(x, i, h, (uint32_t)position);
+    return true;
+}
+
+static bool index_small(builder *b)
+{
+    const dict *d = &b->m.dict;
+    bool ok = true;
+    for (size_t i = 1 + b->strings.n; ok && i < d->strings.n; i++)
+        ok =
+            index_one(b, &b->strings, hash_bytes(d->strings.v[i].p, d->strings.v[i].n, b->seed), i);
+    for (size_t i = 1 + b->links.n; ok && i < d->links.n; i++)
+        ok = index_one(b, &b->links, hash_bytes(&d->links.v[i], sizeof(link_ids), b->seed), i);
+    for (size_t i = 1 + b->functions.n; ok && i < d->functions.n; i++)
+        ok = index_one(b, &b->functions, hash_function(b, &d->functions.v[i]), i);
+    for (size_t i = 1 + b->attributes.n; ok && i < d->attributes.n; i++) {
+        const attribute *t = &d->attributes.v[i];
+        uint64_t h = hash_mix(b->seed, (uint64_t)t->key << 32 | t->unit);
+        ok = index_one(b, &b->attributes, builder_hash_any(&t->value, h), i);
+    }
+    return ok;
+}
+
+bool builder_index(builder *b)
+{
+    const dict *d = &b->m.dict;
+    if (!b->unique) return true;
+    b->unique = false;
+    bool ok = index_small(b);
+    for (size_t i = 1 + b->mappings.n; ok && i < d->mappings.n; i++) {
+        const mapping *m = &d->mappings.v[i];
+        ok = index_one(b, &b->mappings,
+                       hash_mapping(b, m, refs_at(&d->attr_refs, m->attrs), m->attrs.n), i);
+    }
+    for (size_t i = 1 + b->locations.n; ok && i < d->locations.n; i++) {
+        const location *l = &d->locations.v[i];
+        uint64_t h =
+            hash_location(b, l->mapping, l->address, l->lines.n ? d->lines.v + l->lines.at : NULL,
+                          l->lines.n, refs_at(&d->attr_refs, l->attrs), l->attrs.n);
+        ok = index_one(b, &b->locations, h, i);
+    }
+    for (size_t i = 1 + b->stacks.n; ok && i < dict_n_stacks(d); i++) {
+        span s = dict_stack(d, (uint32_t)i);
+        ok = index_one(b, &b->stacks, hash_u32s(refs_at(&d->frames, s), s.n, b->seed), i);
+    }
+    return ok;
 }
 
 /* ---- the envelope ---- */

@@ -24,6 +24,7 @@ typedef struct builder {
     uint64_t seed; /* the arena's */
     bool borrow;   /* strings outlive the model: keep views, copy nothing */
     bool failed;   /* the budget was reached */
+    bool unique; /* what is handed in is known to be new: entries are not looked for, nor indexed */
     hash_index strings, mappings, locations, functions, links, attributes, stacks;
     u32s stack, link, attr_off, value_off, time_off; /* columns of all samples */
     u64s first_sample;                               /* per profile */
@@ -48,6 +49,9 @@ uint32_t builder_stack(builder *b, const uint32_t *locations, size_t n); /* leaf
 uint32_t builder_attribute_str(builder *b, str key, str value);
 uint32_t builder_attribute_int(builder *b, str key, int64_t value);
 uint32_t builder_attribute_bool(builder *b, str key, bool value);
+
+/* Ends `unique`: what was handed in is indexed, so that what comes now can be found to be the same.  false at the budget. */
+NODISCARD bool builder_index(builder *b);
 
 /* Equal values (any_equal) have equal hashes. */
 uint64_t builder_hash_any(const any *v, uint64_t seed);

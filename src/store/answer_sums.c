@@ -8,6 +8,10 @@ typedef struct sum_class {
     profile head; /* strings of the result */
     resource resource;
     scope scope;
+    /* Samples of the result, unless attributes tell them apart. */
+    u32s stacks;
+    i64s sums;
+    hash_index by_stack; /* of the first by_stack.n of them */
 } sum_class;
 
 /* A sample of the result. */
@@ -23,8 +27,9 @@ typedef struct summing {
     bool by_series, by_attributes;
     arena *a;
     builder b;
-    arena work; /* of the dictionary at hand */
-    arena keep; /* classes and rows */
+    arena *work; /* of the dictionary at hand */
+    arena *keep; /* classes and rows */
+    bool second; /* a dictionary has been settled */
     graft g;
     cutter cut;
     VEC(sum_class) classes;
@@ -34,7 +39,9 @@ typedef struct summing {
 
     /* Sums by stack of the dictionary at hand, of one class. */
     int64_t *dense;
-    size_t n_dense;
+    uint32_t *touched; /* stacks that have a sum */
+    bool *is_touched;
+    size_t n_dense, n_touched;
     uint32_t class; /* UINT32_MAX: nothing in it */
     uint64_t first, last;
 } summing;
@@ -47,7 +54,7 @@ static bool no_room(err *e)
 static bool add_row(summing *x, uint32_t class, uint32_t stack, const uint32_t *list, size_t n,
                     int64_t v)
 {
-    if (!hash_index_room(&x->by_row, &x->keep)) return false;
+    if (!hash_index_room(&x->by_row, x->keep)) return false;
     uint64_t h = hash_mix(hash_mix(x->by_row.seed, (uint64_t) class << 32 | stack), n);
     if (n) h = hash_bytes(list, n * sizeof *list, h);
     uint32_t i = hash_first(&x->by_row, h);
@@ -59,8 +66,8 @@ static bool add_row(summing *x, uint32_t class, uint32_t stack, const uint32_t *
             return true;
         }
     }
-    if (!vec_reserve(&x->keep, &x->lists, n)) return false;
-    sum_row *r = vec_push(&x->keep, &x->rows);
+    if (!vec_reserve(x->keep, &x->lists, n)) return false;
+    sum_row *r = vec_push(x->keep, &x->rows);
     if (!r) return false;
     *r = (sum_row){.class = class,
                    .stack = stack,
@@ -73,17 +80,87 @@ static bool add_row(summing *x, uint32_t class, uint32_t stack, const uint32_t *
     return true;
 }
 
-/* Moves what was added up by stack into rows. */
+/* ---- from the dictionary at hand to the result ---- */
+
+/* Adds to the sum that the class has for a stack of the result. */
+static bool add_to_class(summing *x, sum_class *c, uint32_t stack, int64_t v)
+{
+    while (c->by_stack.n < c->stacks.n) { /* those that were known to be new */
+        if (!hash_index_room(&c->by_stack, x->keep)) return false;
+        uint32_t position = c->by_stack.n;
+        uint64_t h = hash_mix(c->by_stack.seed, c->stacks.v[position]);
+        uint32_t i = hash_first(&c->by_stack, h);
+        for (uint32_t at; hash_next(&c->by_stack, &i, h, &at); i++) continue;
+        hash_put(&c->by_stack, i, h, position);
+    }
+    if (!hash_index_room(&c->by_stack, x->keep)) return false;
+    uint64_t h = hash_mix(c->by_stack.seed, stack);
+    uint32_t i = hash_first(&c->by_stack, h);
+    for (uint32_t at; hash_next(&c->by_stack, &i, h, &at); i++)
+        if (c->stacks.v[at] == stack) {
+            c->sums.v[at] = add_saturating(c->sums.v[at], v, NULL);
+            return true;
+        }
+    uint32_t *s = vec_push(x->a, &c->stacks);
+    int64_t *sum = s ? vec_push(x->keep, &c->sums) : NULL;
+    if (!sum) return false;
+    *s = stack;
+    *sum = v;
+    hash_put(&c->by_stack, i, h, (uint32_t)(c->stacks.n - 1));
+    return true;
+}
+
+/* The same for all stacks that were touched, of which neither the class nor the result has any: columns are copied, nothing is
+ * looked for.  Most answers are this and nothing else. */
+static bool append_all(summing *x, sum_class *c)
+{
+    enum { AHEAD = 12 };
+    const dict *from = &x->g.m->dict;
+    dict *to = &x->b.m.dict;
+    size_t n = x->n_touched, frames = 0;
+    for (size_t i = 0; i < n; i++) frames += dict_stack(from, x->touched[i]).n;
+    if (to->frames.n + frames > UINT32_MAX || !vec_reserve(x->a, &to->frames, frames) ||
+        !vec_reserve(x->a, &to->stacks, n) || !vec_reserve(x->a, &c->stacks, n) ||
+        !vec_reserve(x->keep, &c->sums, n))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (i + AHEAD < n)
+            __builtin_prefetch(from->frames.v + from->stacks.v[x->touched[i + AHEAD]]);
+        uint32_t stack = x->touched[i];
+        int64_t v = x->dense[stack];
+        x->dense[stack] = 0;
+        if (!v) continue;
+        span s = dict_stack(from, stack);
+        for (uint32_t k = 0; k < s.n; k++) {
+            uint32_t l = from->frames.v[s.at + k], known = x->g.location[l];
+            to->frames.v[to->frames.n++] = LIKELY(known) ? known - 1 : graft_location(&x->g, l);
+        }
+        c->stacks.v[c->stacks.n++] = s.n ? (uint32_t)dict_n_stacks(to) : 0;
+        c->sums.v[c->sums.n++] = v;
+        if (s.n) to->stacks.v[to->stacks.n++] = (uint32_t)to->frames.n;
+        x->g.stack[stack] = c->stacks.v[c->stacks.n - 1] + 1;
+    }
+    return !x->b.failed;
+}
+
+/* Moves what was added up by stack into the class. */
 static bool settle(summing *x, err *e)
 {
     if (x->class == UINT32_MAX) return true;
-    for (size_t i = 0; i < x->n_dense; i++) {
-        if (!x->dense[i]) continue;
-        if (!add_row(x, x->class, graft_stack(&x->g, (uint32_t)i), NULL, 0, x->dense[i]) ||
-            x->b.failed)
-            return no_room(e);
-        x->dense[i] = 0;
+    sum_class *c = &x->classes.v[x->class];
+    if (x->b.unique && x->classes.n == 1 && !c->stacks.n) {
+        if (!append_all(x, c)) return no_room(e);
+    } else {
+        for (size_t i = 0; i < x->n_touched; i++) {
+            uint32_t stack = x->touched[i];
+            int64_t v = x->dense[stack];
+            x->dense[stack] = 0;
+            if (v && (!add_to_class(x, c, graft_stack(&x->g, stack), v) || x->b.failed))
+                return no_room(e);
+        }
     }
+    for (size_t i = 0; i < x->n_touched; i++) x->is_touched[x->touched[i]] = false;
+    x->n_touched = 0;
     x->class = UINT32_MAX;
     return true;
 }
@@ -91,13 +168,23 @@ static bool settle(summing *x, err *e)
 static bool on_dict(void *who, const model *m, err *e)
 {
     summing *x = who;
-    if (!m) return settle(x, e);
-    arena_reset(&x->work);
-    x->cut = (cutter){.a = &x->work};
+    if (!m) {
+        x->second = true;
+        return settle(x, e);
+    }
+    /* What the dictionary of a file holds is unique; that of an item (which has profiles) or a second one has to be looked
+     * for. */
+    if ((x->second || m->profiles.n) && !builder_index(&x->b)) return no_room(e);
+    arena_reset(x->work);
+    x->cut = (cutter){.a = x->work};
     x->class = UINT32_MAX;
     x->n_dense = dict_n_stacks(&m->dict);
-    x->dense = arena_new(&x->work, int64_t, x->n_dense);
-    return (x->dense && graft_init(&x->g, &x->b, m, &x->work)) || no_room(e);
+    x->n_touched = 0;
+    x->dense = arena_new(x->work, int64_t, x->n_dense);
+    x->touched = arena_array(x->work, x->n_dense, sizeof *x->touched);
+    x->is_touched = arena_new(x->work, bool, x->n_dense);
+    return (x->dense && x->touched && x->is_touched && graft_init(&x->g, &x->b, m, x->work)) ||
+           no_room(e);
 }
 
 /* ---- classes ---- */
@@ -126,8 +213,8 @@ static uint32_t class_of(summing *x, const model *m, const profile *p)
                                     graft_string(&x->g, p->period_type.unit)};
     for (size_t i = x->classes.n; i-- > 0;) /* the last one met is the likeliest */
         if (same_class(x, &x->classes.v[i], &head, r, s)) return (uint32_t)i;
-    builder copy = {.a = &x->keep};
-    sum_class *c = vec_push(&x->keep, &x->classes);
+    builder copy = {.a = x->keep};
+    sum_class *c = vec_push(x->keep, &x->classes);
     if (!c) return UINT32_MAX;
     c->head = head;
     if (x->by_series) {
@@ -140,9 +227,14 @@ static uint32_t class_of(summing *x, const model *m, const profile *p)
 
 /* ---- samples ---- */
 
-static void add_dense(summing *x, uint32_t stack, int64_t v)
+static inline void add_dense(summing *x, uint32_t stack, int64_t v)
 {
-    x->dense[stack] = add_saturating(x->dense[stack], v, NULL);
+    int64_t *sum = &x->dense[stack];
+    if (!*sum && !x->is_touched[stack]) {
+        x->is_touched[stack] = true;
+        x->touched[x->n_touched++] = stack;
+    }
+    if (UNLIKELY(ckd_add(sum, *sum, v))) *sum = v < 0 ? INT64_MIN : INT64_MAX;
 }
 
 /* All samples, whole: the columns of stacks and values are all it takes. */
@@ -151,9 +243,7 @@ static void add_all(summing *x, const model *m, const profile *p)
     bool one = !p->value_span.off && p->value_span.stride == 1;
     const int64_t *v = m->values.v;
     for (size_t i = 0; one && i < p->n_samples; i++)
-        if (UNLIKELY(
-                ckd_add(&x->dense[p->stack[i]], x->dense[p->stack[i]], v[p->value_span.base + i])))
-            x->dense[p->stack[i]] = v[p->value_span.base + i] < 0 ? INT64_MIN : INT64_MAX;
+        add_dense(x, p->stack[i], v[p->value_span.base + i]);
     for (size_t i = 0; !one && i < p->n_samples; i++) {
         span values = spans_at(&p->value_span, i), times = spans_at(&p->time_span, i);
         for (uint32_t k = 0; k < values.n; k++) add_dense(x, p->stack[i], v[values.at + k]);
@@ -233,7 +323,7 @@ static void put_class(summing *x, const sum_class *c, uint32_t first_row)
 
 static bool put_classes(summing *x, err *e)
 {
-    uint32_t *first = arena_new(&x->keep, uint32_t, x->classes.n);
+    uint32_t *first = arena_new(x->keep, uint32_t, x->classes.n);
     if (!first) return no_room(e);
     for (size_t i = x->rows.n; i-- > 0;) {
         sum_row *r = &x->rows.v[i];
@@ -241,6 +331,26 @@ static bool put_classes(summing *x, err *e)
         first[r->class] = (uint32_t)i + 1;
     }
     for (size_t i = 0; i < x->classes.n; i++) put_class(x, &x->classes.v[i], first[i]);
+    return true;
+}
+
+/* Samples that are a stack and a sum: the columns are there already. */
+static bool put_columns(summing *x, model *m, err *e)
+{
+    size_t n = 0, at = 0;
+    for (size_t i = 0; i < x->classes.n; i++) n += x->classes.v[i].stacks.n;
+    m->values.v = arena_array(x->a, n, sizeof *m->values.v);
+    if (!m->values.v) return no_room(e);
+    m->values.n = m->values.cap = n;
+    for (size_t i = 0; i < x->classes.n; i++) {
+        const sum_class *c = &x->classes.v[i];
+        profile *p = &m->profiles.v[i];
+        p->n_samples = c->stacks.n;
+        p->stack = c->stacks.v;
+        p->value_span = (spans){.base = (uint32_t)at, .stride = 1};
+        if (c->sums.n) memcpy(m->values.v + at, c->sums.v, c->sums.n * sizeof *c->sums.v);
+        at += c->sums.n;
+    }
     return true;
 }
 
@@ -253,7 +363,10 @@ bool answer_sums(reader *r, const store_selector *q, const store_read_opts *o, a
                  .first = UINT64_MAX,
                  .by_series = o && o->by_series,
                  .by_attributes = o && o->by_attributes};
-    x.work.seed = x.keep.seed = a->seed;
+    x.work = &r->work;
+    x.keep = &r->keep;
+    x.work->seed = x.keep->seed = a->seed;
+    arena_reset(x.keep);
     if (!look_open(&x.k, q, o ? &o->budget : NULL, answer, r->world, e)) return false;
     x.k.a = a;
     x.k.who = &x;
@@ -261,11 +374,11 @@ bool answer_sums(reader *r, const store_selector *q, const store_read_opts *o, a
     x.k.chunk = on_chunk;
     x.k.columns = BLOCK_STACKS | BLOCK_VALUES | (x.by_attributes ? BLOCK_ATTRS | BLOCK_TIMES : 0);
     bool ok = builder_init(&x.b, a) || no_room(e);
+    x.b.unique = true;
     ok = ok && reader_begin(r, q->start, q->end, e) && reader_look(r, &x.k, e);
     reader_end(r);
-    ok = ok && put_classes(&x, e) && builder_finish(&x.b, out, e);
+    ok = ok && put_classes(&x, e) && builder_finish(&x.b, out, e) &&
+         (x.by_attributes || put_columns(&x, out, e));
     look_close(&x.k, r->world);
-    arena_free(&x.work);
-    arena_free(&x.keep);
     return ok;
 }

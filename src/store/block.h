@@ -1,12 +1,14 @@
 /* store/block.h - profiles of one series as columns.  Pure.  docs/store.md has the layout.
  *
  * Samples stay in the order in which they came, so nothing has to be kept about order; senders sort by time or by stack, and
- * either is cheap.  Stacks and attribute lists are numbers of the series, given in order of first use: what is frequent came
- * early and is a small number. */
+ * either is cheap.  Attribute lists are numbers of the series, given in order of first use, and so are the first BLOCK_NEAR
+ * stacks that it meets: what is frequent came early and is a small number.  Other stacks are numbers of the file. */
 #pragma once
 #include "store/chunk.h"
 #include "store/column.h"
 #include "store/tables.h"
+
+enum { BLOCK_NEAR = 4096 };
 
 /* ---- writing ---- */
 
@@ -16,7 +18,9 @@ typedef struct block_builder {
         recognised, ledger, n_bytes;
     VEC(content_key) ids; /* profile ids, or keys where there is none */
     /* by sample */
-    i64s stack, list, link, n_values, n_times;
+    i64s stack, list, link, n_values,
+        n_times; /* stack: number of the series + 1; 0: the next of `far` */
+    i64s far;
     /* pools */
     i64s values, times;
     VEC(link_ids) links;
@@ -36,9 +40,9 @@ typedef struct block_profile {
 
 NODISCARD bool block_add_profile(block_builder *b, arena *a, const profile *p,
                                  const block_profile *f);
-/* Of the newest profile; stack and list are numbers of the series. */
+/* Of the newest profile; list is a number of the series, stack one + 1, or 0 and far says which. */
 NODISCARD bool block_add_sample(block_builder *b, arena *a, const sample *s, const link_ids *l,
-                                uint32_t stack, uint32_t list, uint64_t moment);
+                                uint32_t stack, uint32_t far, uint32_t list, uint64_t moment);
 
 void block_put(const block_builder *b, buf *out, zipper *z);
 

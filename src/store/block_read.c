@@ -139,13 +139,34 @@ static bool take_ids(loader *l)
     return !l->in.bad;
 }
 
+/* Numbers of the series and of the file become numbers of the file. */
+static uint32_t *resolve_stacks(loader *l)
+{
+    uint32_t *v = numbers(l, l->n_samples, l->s->stacks.n + 1);
+    uint64_t n_far = take_varint(&l->in), k = 0;
+    if (!v || l->in.bad || n_far > l->n_samples) return NULL;
+    uint32_t *far = numbers(l, (size_t)n_far, dict_n_stacks(&l->t->m.dict));
+    if (!far) return NULL;
+    const uint32_t *near = l->s->stacks.v;
+    for (size_t i = 0; i < l->n_samples; i++) {
+        if (v[i])
+            v[i] = near[v[i] - 1];
+        else if (k < n_far)
+            v[i] = far[k++];
+        else
+            return NULL;
+    }
+    return v;
+}
+
 static bool take_stacks(loader *l, bool wanted)
 {
     uint32_t *v;
     if (wanted) {
-        v = numbers(l, l->n_samples, l->s->stacks.n);
-        for (size_t i = 0; v && i < l->n_samples; i++) v[i] = l->s->stacks.v[v[i]];
+        v = resolve_stacks(l);
     } else {
+        skip_column(&l->in);
+        (void)take_varint(&l->in);
         skip_column(&l->in);
         v = arena_new(l->a, uint32_t, l->n_samples);
     }

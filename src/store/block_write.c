@@ -61,7 +61,7 @@ static void see_time(block_builder *b, uint64_t t)
 }
 
 bool block_add_sample(block_builder *b, arena *a, const sample *s, const link_ids *l,
-                      uint32_t stack, uint32_t list, uint64_t moment)
+                      uint32_t stack, uint32_t far, uint32_t list, uint64_t moment)
 {
     uint64_t code;
     if (!link_code(b, a, l, &code) || !push(a, &b->stack, stack) || !push(a, &b->list, list) ||
@@ -69,6 +69,7 @@ bool block_add_sample(block_builder *b, arena *a, const sample *s, const link_id
         !push(a, &b->n_times, s->n_times) || !vec_reserve(a, &b->values, s->n_values) ||
         !vec_reserve(a, &b->times, s->n_times))
         return false;
+    if (!stack && !push(a, &b->far, far)) return false;
     b->samples.v[b->samples.n - 1]++;
     b->n_observations += sample_observations(s);
     for (uint32_t i = 0; i < s->n_values; i++) {
@@ -132,6 +133,8 @@ void block_put(const block_builder *b, buf *out, zipper *z)
     put_plain(out, &b->n_bytes, z);
     buf_put(out, b->ids.v, b->ids.n * sizeof *b->ids.v);
     put_plain(out, &b->stack, z);
+    put_varint(out, b->far.n);
+    put_plain(out, &b->far, z);
     put_plain(out, &b->list, z);
     put_plain(out, &b->link, z);
     buf_put(out, b->links.v, b->links.n * sizeof *b->links.v);

@@ -66,13 +66,13 @@ void put_scope(buf *b, const scope *s)
 
 typedef XXH128_hash_t hash128;
 
-typedef struct content {
+struct content {
     const model *m;
     hash128 *string, *attribute, *mapping, *function, *location, *stack;
     uint8_t *known; /* bits, by table and index */
     size_t base[6]; /* of each table in `known` */
     buf b;          /* what is being hashed; entries nest, each cuts it back */
-} content;
+};
 
 static bool begin(content *c, const model *m, arena *a)
 {
@@ -184,6 +184,21 @@ static hash128 of_stack(content *c, uint32_t i)
     return c->stack[i] = cut(c, from, 6);
 }
 
+static content_key key_of(hash128 h) { return (content_key){h.low64, h.high64}; }
+
+content *content_open(const model *m, arena *a)
+{
+    content *c = arena_new(a, content, 1);
+    return c && begin(c, m, a) ? c : NULL;
+}
+
+content_key content_location(content *c, uint32_t i) { return key_of(of_location(c, i)); }
+
+void content_close(content *c)
+{
+    if (c) buf_free(&c->b);
+}
+
 /* ---- profiles ---- */
 
 static void put_sample(content *c, const sample *s)
@@ -202,8 +217,6 @@ static void put_type(content *c, value_type t)
     put_hash(c, of_string(c, t.type));
     put_hash(c, of_string(c, t.unit));
 }
-
-static content_key key_of(hash128 h) { return (content_key){h.low64, h.high64}; }
 
 static content_key of_profile(content *c, const profile *p)
 {

@@ -83,6 +83,7 @@ typedef struct day {
     uint64_t tables_row, series_row, local_row; /* the last ones taken */
     uint64_t through;                           /* of the snapshot */
     bool reading, bad;
+    sqlite3_stmt *begin, *commit, *ask_through, *ask_blocks; /* kept */
 } day;
 
 /* NULL: `e` says why.  ERR_MALFORMED: the file is damaged. */
@@ -100,7 +101,8 @@ typedef struct day_block {
     int64_t total;
 } day_block;
 
-/* Blocks of a series with times in [start, end) (end 0: open), as a statement; day_next steps through them. */
+/* Blocks of a series with times in [start, end) (end 0: open), as a statement, which is the file's
+ * own: the caller resets it.  day_next steps through them. */
 NODISCARD sqlite3_stmt *day_blocks(day *d, const day_series *s, uint64_t start, uint64_t end,
                                    err *e);
 NODISCARD bool day_next(day *d, sqlite3_stmt *s, day_block *out, bool *more, err *e);

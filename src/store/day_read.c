@@ -25,6 +25,10 @@ day *day_open(const day_opts *o, day_name name, size_t memory, err *e)
 void day_close(day *d)
 {
     if (!d) return;
+    sqlite3_finalize(d->begin);
+    sqlite3_finalize(d->commit);
+    sqlite3_finalize(d->ask_through);
+    sqlite3_finalize(d->ask_blocks);
     database_close(&d->db);
     arena_free(&d->a);
     free(d);
@@ -148,14 +152,33 @@ static bool take_new(day *d, zipper *z, err *e)
                      &d->local_row, row_local, z, e);
 }
 
+/* A statement that is kept, ready to be stepped through. */
+static sqlite3_stmt *kept(day *d, sqlite3_stmt **s, const char *sql, err *e)
+{
+    if (*s)
+        sqlite3_reset(*s);
+    else
+        *s = database_prepare(&d->db, sql, e);
+    return *s;
+}
+
+static bool ask_through(day *d, uint64_t *out, err *e)
+{
+    bool row;
+    sqlite3_stmt *s = kept(d, &d->begin, "BEGIN", e);
+    if (!s || !database_step(&d->db, s, &row, e)) return false;
+    d->reading = true;
+    s = kept(d, &d->ask_through, "SELECT value FROM meta WHERE key = 'through'", e);
+    if (!s || !database_step(&d->db, s, &row, e)) return false;
+    *out = row ? (uint64_t)sqlite3_column_int64(s, 0) : 0;
+    sqlite3_reset(s);
+    return true;
+}
+
 bool day_begin(day *d, zipper *z, err *e)
 {
-    uint64_t through;
-    if (!database_run(&d->db, "BEGIN", e)) return false;
-    d->reading = true;
-    bool ok =
-        database_number(&d->db, "SELECT value FROM meta WHERE key = 'through'", &through, e) &&
-        (through == d->through || take_new(d, z, e));
+    uint64_t through = 0;
+    bool ok = ask_through(d, &through, e) && (through == d->through || take_new(d, z, e));
     if (ok)
         d->through = through;
     else
@@ -166,7 +189,10 @@ bool day_begin(day *d, zipper *z, err *e)
 
 void day_end(day *d)
 {
-    if (d->reading) sqlite3_exec(d->db.db, "COMMIT", NULL, NULL, NULL);
+    bool row;
+    sqlite3_stmt *s = d->reading ? kept(d, &d->commit, "COMMIT", NULL) : NULL;
+    if (s) (void)!database_step(&d->db, s, &row, NULL);
+    if (s) sqlite3_reset(s);
     d->reading = false;
 }
 
@@ -174,11 +200,11 @@ void day_end(day *d)
 
 sqlite3_stmt *day_blocks(day *d, const day_series *s, uint64_t start, uint64_t end, err *e)
 {
-    sqlite3_stmt *q = database_prepare(&d->db,
-                                       "SELECT id, first, last, n_profiles, n_samples, "
-                                       "n_observations, total, marks, data, series FROM block "
-                                       "WHERE series = ? AND first <= ? AND last >= ? ORDER BY id",
-                                       e);
+    sqlite3_stmt *q = kept(d, &d->ask_blocks,
+                           "SELECT id, first, last, n_profiles, n_samples, "
+                           "n_observations, total, marks, data, series FROM block "
+                           "WHERE series = ? AND first <= ? AND last >= ? ORDER BY id",
+                           e);
     if (!q) return NULL;
     sqlite3_bind_int64(q, 1, s->id);
     sqlite3_bind_int64(q, 2, end ? time_in(end - 1) : INT64_MAX);

@@ -64,24 +64,23 @@ static uint32_t series_named(day_writer *w, str data)
     return (uint32_t)(w->series.n - 1);
 }
 
-/* The number that the series has for a stack or list of the file. */
+/* The number that the series has for a stack or list of the file; LOCAL_FAR: it has none. */
+#define LOCAL_FAR (UINT32_MAX - 1)
 static uint32_t local_of(day_writer *w, uint32_t series_i, local_kind kind, uint32_t id)
 {
-    if (!hash_index_room(&w->by_local, &w->a)) return UINT32_MAX;
-    uint64_t h = hash_mix(hash_mix(w->by_local.seed, (uint64_t)series_i << 2 | kind), id);
-    uint32_t i = hash_first(&w->by_local, h);
-    for (uint32_t at; hash_next(&w->by_local, &i, h, &at); i++) {
-        const writer_local *l = &w->locals.v[at];
-        if (l->series == series_i && l->kind == kind && l->id == id) return l->local;
-    }
     u32s *list = &w->series.v[series_i].local[kind];
+    hash_index *index = &w->series.v[series_i].index[kind];
+    if (!hash_index_room(index, &w->a)) return UINT32_MAX;
+    uint64_t h = hash_mix(index->seed, id);
+    uint32_t i = hash_first(index, h);
+    for (uint32_t at; hash_next(index, &i, h, &at); i++)
+        if (list->v[at] == id) return at;
+    if (kind == LOCAL_STACK && list->n >= BLOCK_NEAR) return LOCAL_FAR;
     uint32_t *slot = vec_push(&w->a, list);
-    writer_local *l = slot ? vec_push(&w->a, &w->locals) : NULL;
-    if (!l) return UINT32_MAX;
+    if (!slot) return UINT32_MAX;
     *slot = id;
-    *l = (writer_local){series_i, kind, id, (uint32_t)(list->n - 1)};
-    hash_put(&w->by_local, i, h, (uint32_t)(w->locals.n - 1));
-    return l->local;
+    hash_put(index, i, h, (uint32_t)(list->n - 1));
+    return (uint32_t)(list->n - 1);
 }
 
 static void put_head(buf *b, const profile *p)
@@ -197,31 +196,72 @@ static bool put_payload(day_writer *w, str payload, uint64_t *row, err *e)
     return true;
 }
 
-static bool add_samples(day_writer *w, graft *g, const profile *p, uint32_t series_i,
+/* Tells the graft which location of the file one of the item is. */
+static bool know_location(day_writer *w, graft *g, content *c, uint32_t i)
+{
+    if (!hash_index_room(&w->by_content, &w->a)) return false;
+    content_key k = content_location(c, i);
+    uint64_t h = hash_mix(w->by_content.seed, k.low);
+    uint32_t at = hash_first(&w->by_content, h);
+    for (uint32_t known; hash_next(&w->by_content, &at, h, &known); at++)
+        if (content_key_equal(w->locations.v[known].key, k)) {
+            g->location[i] = w->locations.v[known].id + 1;
+            return true;
+        }
+    uint32_t id = graft_location(g, i);
+    known_location *slot = vec_push(&w->a, &w->locations);
+    if (!slot || g->to->failed) return false;
+    *slot = (known_location){k, id};
+    hash_put(&w->by_content, at, h, (uint32_t)(w->locations.n - 1));
+    return true;
+}
+
+static uint32_t stack_of(day_writer *w, graft *g, content *c, uint32_t i)
+{
+    if (!g->stack[i]) {
+        span s = dict_stack(&g->m->dict, i);
+        for (uint32_t k = s.n; k-- > 0;) { /* from the root: what stacks share is numbered first */
+            uint32_t l = g->m->dict.frames.v[s.at + k];
+            if (!g->location[l] && !know_location(w, g, c, l)) return g->to->failed = true, 0;
+        }
+    }
+    return graft_stack(g, i);
+}
+
+/* The number of a list of attributes in the series; lists repeat, so the last ones are kept at hand. */
+static uint32_t list_of(day_writer *w, graft *g, const sample *s, uint32_t series_i)
+{
+    uint64_t h = s->n_attrs;
+    for (uint32_t i = 0; i < s->n_attrs; i++) h = h * 31 + s->attrs[i];
+    known_list *k = &w->lists[h % KNOWN_LISTS];
+    if (k->n == s->n_attrs && k->series == series_i && k->attrs &&
+        memcmp(k->attrs, s->attrs, s->n_attrs * sizeof *s->attrs) == 0)
+        return k->local;
+    if (!graft_attrs(g, s->attrs, s->n_attrs)) return UINT32_MAX;
+    uint32_t local =
+        local_of(w, series_i, LOCAL_LIST, interner_list(&w->x, g->scratch.v, s->n_attrs));
+    *k = (known_list){s->attrs, s->n_attrs, series_i, local};
+    return local;
+}
+
+static bool add_samples(day_writer *w, graft *g, content *c, const profile *p, uint32_t series_i,
                         uint64_t moment, err *e)
 {
-    sample last = {0};
-    uint32_t list = UINT32_MAX;
     for (size_t i = 0; i < p->n_samples; i++) {
         sample s = sample_at(g->m, p, i);
-        uint32_t stack = local_of(w, series_i, LOCAL_STACK, graft_stack(g, s.stack));
-        bool same = i && s.n_attrs == last.n_attrs &&
-                    (!s.n_attrs || memcmp(s.attrs, last.attrs, s.n_attrs * sizeof *s.attrs) == 0);
-        if (!same) {
-            if (!graft_attrs(g, s.attrs, s.n_attrs)) return no_memory(e);
-            list = local_of(w, series_i, LOCAL_LIST, interner_list(&w->x, g->scratch.v, s.n_attrs));
-        }
-        if (stack == UINT32_MAX || list == UINT32_MAX || w->x.b.failed ||
+        uint32_t stack = stack_of(w, g, c, s.stack),
+                 near = local_of(w, series_i, LOCAL_STACK, stack),
+                 list = list_of(w, g, &s, series_i);
+        if (near == UINT32_MAX || list == UINT32_MAX || w->x.b.failed ||
             !block_add_sample(&w->series.v[series_i].b, &w->run, &s, &g->m->dict.links.v[s.link],
-                              stack, list, moment))
+                              near == LOCAL_FAR ? 0 : near + 1, stack, list, moment))
             return no_memory(e);
-        last = s;
     }
     return true;
 }
 
-static bool add_profile(day_writer *w, graft *g, const item *x, const block_profile *common,
-                        size_t i, err *e)
+static bool add_profile(day_writer *w, graft *g, content *c, const item *x,
+                        const block_profile *common, size_t i, err *e)
 {
     const profile *p = &g->m->profiles.v[i];
     block_profile f = *common;
@@ -239,7 +279,7 @@ static bool add_profile(day_writer *w, graft *g, const item *x, const block_prof
         return no_memory(e);
     w->n_profiles++;
     w->n_samples += p->n_samples;
-    return add_samples(w, g, p, series_i, profile_moment(p, x->received), e);
+    return add_samples(w, g, c, p, series_i, profile_moment(p, x->received), e);
 }
 
 static bool flush(day_writer *w, err *e);
@@ -249,8 +289,10 @@ bool day_writer_add(day_writer *w, uint64_t seq, const item *x, const model *m, 
     if (!begin(w, e)) return false;
     if (w->run.used > w->max_run && !flush(w, e)) return false;
     arena_reset(&w->item);
+    memset(w->lists, 0, sizeof w->lists);
     graft g;
-    if (!graft_init(&g, &w->x.b, m, &w->item)) return no_memory(e);
+    content *c = content_open(m, &w->item);
+    if (!c || !graft_init(&g, &w->x.b, m, &w->item)) return content_close(c), no_memory(e);
     block_profile common = {.seq = seq,
                             .received = x->received,
                             .n_bytes = x->n_bytes,
@@ -259,7 +301,8 @@ bool day_writer_add(day_writer *w, uint64_t seq, const item *x, const model *m, 
                             .ledger = builder_string(&w->x.b, x->ledger)};
     bool ok = true;
     for (size_t i = 0; ok && i < m->profiles.n; i++)
-        if (!item_skips(x, i)) ok = add_profile(w, &g, x, &common, i, e);
+        if (!item_skips(x, i)) ok = add_profile(w, &g, c, x, &common, i, e);
+    content_close(c);
     return ok;
 }
 
@@ -277,7 +320,6 @@ bool day_writer_add_raw(day_writer *w, uint64_t seq, str item_bytes, err *e)
 static bool save_tables(day_writer *w, err *e)
 {
     const tables *t = interner_tables(&w->x);
-    if (!interner_nodes(&w->x)) return no_memory(e);
     tables_size now = tables_count(t);
     if (memcmp(&now, &w->saved, sizeof now) == 0) return true;
     buf_reset(&w->out);

@@ -10,12 +10,23 @@ typedef struct writer_series {
     str data; /* as in the file: what it is known by */
     block_builder b;
     u32s local[LOCAL_KINDS]; /* numbers of the file by number of the series */
+    hash_index index[LOCAL_KINDS];
     uint32_t saved[LOCAL_KINDS];
 } writer_series;
 
-typedef struct writer_local {
-    uint32_t series, kind, id, local;
-} writer_local;
+/* A location that is known, by its content: one look instead of one for each of its strings. */
+typedef struct known_location {
+    content_key key;
+    uint32_t id;
+} known_location;
+
+/* A list of attributes of the item at hand and its number in the series. */
+typedef struct known_list {
+    const uint32_t *attrs;
+    uint32_t n, series, local;
+} known_list;
+
+enum { KNOWN_LISTS = 256 };
 
 typedef struct day_writer {
     day_name name;
@@ -24,8 +35,9 @@ typedef struct day_writer {
     interner x;
     VEC(writer_series) series; /* row - 1 */
     hash_index by_data;
-    VEC(writer_local) locals;
-    hash_index by_local;
+    VEC(known_location) locations;
+    hash_index by_content;
+    known_list lists[KNOWN_LISTS];
     tables_size saved;
     size_t saved_series;
 

@@ -179,7 +179,7 @@ static void embedded_close(store *s)
     }
     day_writer_close(x->w);
     catalog_close(&x->catalog);
-    if (x->j.vfs) journal_close(&x->j);
+    if (x->j.vfs) journal_close(&x->j, x->through);
     reader_free(&x->r);
     group_free(&x->next);
     group_free(&x->busy);

@@ -168,7 +168,7 @@ static bool verify_blocks(verifying *v, day *d, const char *name, err *e)
             ok = day_next(d, s, &b, &more, e);
             if (ok && more) verify_block(v, d, s, &b, name);
         }
-        sqlite3_finalize(s);
+        if (s) sqlite3_reset(s);
         if (!ok) return false;
     }
     return true;

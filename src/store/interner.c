@@ -37,35 +37,6 @@ uint32_t interner_list(interner *x, const uint32_t *attrs, size_t n)
     return (uint32_t)(x->t.lists.n - 1);
 }
 
-static uint32_t node_of(interner *x, uint32_t parent, uint32_t place)
-{
-    tables *t = &x->t;
-    if (!hash_index_room(&x->nodes, t->a)) return x->b.failed = true, 0;
-    uint64_t h = hash_mix(x->nodes.seed, (uint64_t)parent << 32 | place);
-    uint32_t i = hash_first(&x->nodes, h);
-    for (uint32_t at; hash_next(&x->nodes, &i, h, &at); i++)
-        if (t->parent.v[at] == parent && t->place.v[at] == place) return at;
-    uint32_t *p = vec_push(t->a, &t->parent), *q = vec_push(t->a, &t->place);
-    if (!p || !q) return x->b.failed = true, 0;
-    *p = parent;
-    *q = place;
-    hash_put(&x->nodes, i, h, (uint32_t)(t->parent.n - 1));
-    return (uint32_t)(t->parent.n - 1);
-}
-
-bool interner_nodes(interner *x)
-{
-    const dict *d = &x->b.m.dict;
-    for (size_t i = x->t.node.n; i < dict_n_stacks(d); i++) {
-        span s = dict_stack(d, (uint32_t)i);
-        uint32_t node = 0, *slot;
-        for (uint32_t k = s.n; k-- > 0;) node = node_of(x, node, d->frames.v[s.at + k]);
-        if (x->b.failed || !(slot = vec_push(x->t.a, &x->t.node))) return false;
-        *slot = node;
-    }
-    return true;
-}
-
 /* ---- taking up a file ---- */
 
 static void load_dict(builder *b, const dict *d)
@@ -93,12 +64,6 @@ static void load_dict(builder *b, const dict *d)
 bool interner_load(interner *x, const tables *from)
 {
     load_dict(&x->b, &from->m.dict);
-    for (size_t i = 1; i < from->parent.n; i++) node_of(x, from->parent.v[i], from->place.v[i]);
-    for (size_t i = 1; i < from->node.n; i++) {
-        uint32_t *slot = vec_push(x->t.a, &x->t.node);
-        if (!slot) return false;
-        *slot = from->node.v[i];
-    }
     for (size_t i = 1; i < from->lists.n; i++)
         interner_list(x, refs_at(&from->m.dict.attr_refs, from->lists.v[i]), from->lists.v[i].n);
     tables_size a = tables_count(from), b = tables_count(interner_tables(x));

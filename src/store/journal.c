@@ -68,13 +68,21 @@ bool journal_open(journal *j, sqlite3_vfs *vfs, const char *dir, const world *w,
     /* Numbers that a segment promised are not used again, even if nothing of it can be read any more. */
     for (size_t i = 0; ok && i < j->n; i++)
         if (j->v[i].first_seq > j->next_seq) j->next_seq = j->v[i].first_seq;
-    if (!ok) journal_close(j);
+    if (!ok) journal_close(j, 0);
     return ok;
 }
 
-void journal_close(journal *j)
+void journal_close(journal *j, uint64_t through)
 {
     vfile_close(j->f);
+    for (size_t i = 0; i < j->n; i++) {
+        bool empty =
+            i + 1 < j->n ? j->v[i + 1].first_seq <= through + 1 : j->next_seq <= through + 1;
+        char path[JOURNAL_PATH];
+        segment_path(j->dir, j->v[i].number, path);
+        if (!empty) break;
+        (void)vfile_remove(j->vfs, path, NULL);
+    }
     free(j->v);
     j->f = NULL;
     j->v = NULL;

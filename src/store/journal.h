@@ -16,7 +16,7 @@
 #include "net/world.h"
 
 #define JOURNAL_SEGMENT (UINT64_C(16) << 20)
-enum { JOURNAL_RECORD = 40, JOURNAL_HEADER = 64, JOURNAL_SPARES = 4 };
+enum { JOURNAL_RECORD = 40, JOURNAL_HEADER = 64, JOURNAL_SPARES = 2 };
 
 typedef struct journal_segment {
     uint32_t number;
@@ -43,7 +43,8 @@ void journal_end(buf *group, size_t at);
 /* Takes up what is there, with sequence numbers above `through`. */
 NODISCARD bool journal_open(journal *j, sqlite3_vfs *vfs, const char *dir, const world *w,
                             bool no_sync, uint64_t through, err *e);
-void journal_close(journal *j);
+/* Files whose records are all <= through are removed. */
+void journal_close(journal *j, uint64_t through);
 
 /* Numbers the records of the group, writes and syncs them.  *first_seq: of the first.  false: none of them counts. */
 NODISCARD bool journal_write(journal *j, buf *group, uint64_t *first_seq, err *e);

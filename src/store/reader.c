@@ -24,8 +24,11 @@ void reader_free(reader *r)
     close_days(r, 0);
     free(r->days);
     zipper_free(&r->z);
+    catalog_close(&r->catalog);
     arena_free(&r->raw);
     arena_free(&r->block);
+    arena_free(&r->work);
+    arena_free(&r->keep);
 }
 
 /* ---- the files that are there ---- */
@@ -149,10 +152,8 @@ static bool read_journal(reader *r, uint64_t start, uint64_t end, bool *again, e
 
 static bool read_catalog(reader *r, err *e)
 {
-    catalog c;
-    bool ok = catalog_open(&c, &r->o, e) && catalog_get(&c, "through", &r->through, e);
-    catalog_close(&c);
-    return ok;
+    if (!r->catalog.db.db && !catalog_open(&r->catalog, &r->o, e)) return false;
+    return catalog_get(&r->catalog, "through", &r->through, e);
 }
 
 bool reader_begin(reader *r, uint64_t start, uint64_t end, err *e)
@@ -284,7 +285,7 @@ static bool look_at_series(reader *r, look *k, day *d, const day_series *s, err 
         if (!ok || !more) break;
         if (marks_fit(&k->f.q, day_marks(q))) ok = look_at_block(r, k, d, q, &b, open, e);
     }
-    sqlite3_finalize(q);
+    if (q) sqlite3_reset(q);
     return ok;
 }
 

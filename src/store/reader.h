@@ -23,6 +23,8 @@ typedef struct reader {
     size_t n_days, cap_days;
     zipper z;
     arena raw, block; /* the journal's items; the block or item at hand */
+    arena work, keep; /* of answers: maps of the dictionary at hand, what they add up */
+    catalog catalog;  /* open once it is there */
     VEC(raw_item) items;
     uint64_t through;
     uint64_t n_damaged; /* in the journal, this time */

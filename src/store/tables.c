@@ -10,8 +10,7 @@ bool tables_init(tables *t, arena *a)
     if (!builder_init(&b, a)) return false;
     t->m = b.m;
     t->m.checked = true;
-    return vec_push(a, &t->lists) && vec_push(a, &t->parent) && vec_push(a, &t->place) &&
-           vec_push(a, &t->node);
+    return vec_push(a, &t->lists) != NULL;
 }
 
 tables_size tables_count(const tables *t)
@@ -22,7 +21,6 @@ tables_size tables_count(const tables *t)
                          .mappings = (uint32_t)d->mappings.n,
                          .functions = (uint32_t)d->functions.n,
                          .locations = (uint32_t)d->locations.n,
-                         .nodes = (uint32_t)t->parent.n,
                          .stacks = (uint32_t)dict_n_stacks(d),
                          .lists = (uint32_t)t->lists.n};
 }
@@ -123,6 +121,60 @@ static void put_locations(writer *w, size_t from, size_t to)
     REFS(w, from, to, l[i].attrs);
 }
 
+/* ---- stacks ---- */
+
+static int by_root(const void *a, const void *b, void *who)
+{
+    const dict *d = who;
+    span x = dict_stack(d, *(const uint32_t *)a), y = dict_stack(d, *(const uint32_t *)b);
+    const uint32_t *p = d->frames.v + x.at + x.n, *q = d->frames.v + y.at + y.n;
+    for (uint32_t n = x.n < y.n ? x.n : y.n; n > 0; n--)
+        if (*--p != *--q) return *p < *q ? -1 : 1;
+    return (x.n > y.n) - (x.n < y.n);
+}
+
+/* Frames that two stacks share from the root. */
+static uint32_t shared(const dict *d, uint32_t a, uint32_t b)
+{
+    span x = dict_stack(d, a), y = dict_stack(d, b);
+    uint32_t n = 0, most = x.n < y.n ? x.n : y.n;
+    while (n < most && d->frames.v[x.at + x.n - 1 - n] == d->frames.v[y.at + y.n - 1 - n]) n++;
+    return n;
+}
+
+/* By rank from the root: which it is, its depth, what it shares with the one before; then what is its own, from the root. */
+static void put_stacks(writer *w, uint32_t from, uint32_t to)
+{
+    const dict *d = w->d;
+    uint32_t n = to - from, *order = arena_array(&w->a, n + 1, sizeof *order),
+             *same = arena_array(&w->a, n + 1, sizeof *same);
+    if (!order || !same) {
+        w->out->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) order[i] = from + i;
+    if (n) qsort_r(order, n, sizeof *order, by_root, (void *)(uintptr_t)d);
+    size_t own = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        same[i] = i ? shared(d, order[i - 1], order[i]) : 0;
+        own += dict_stack(d, order[i]).n - same[i];
+    }
+    COLUMN(w, 0, n, order[i] - from);
+    COLUMN(w, 0, n, dict_stack(d, order[i]).n);
+    COLUMN(w, 0, n, same[i]);
+    put_varint(w->out, own);
+    w->v.n = 0;
+    if (!vec_reserve(&w->a, &w->v, own)) {
+        w->out->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        span s = dict_stack(d, order[i]);
+        for (uint32_t k = s.n - same[i]; k-- > 0;) w->v.v[w->v.n++] = d->frames.v[s.at + k];
+    }
+    put_column(w->out, w->v.v, w->v.n, COLUMN_ANY, w->z);
+}
+
 void tables_put(const tables *t, const tables_size *from, buf *out, zipper *z)
 {
     writer w = {.t = t, .d = &t->m.dict, .out = out, .z = z};
@@ -134,9 +186,7 @@ void tables_put(const tables *t, const tables_size *from, buf *out, zipper *z)
     put_mappings(&w, from->mappings, to.mappings);
     put_functions(&w, from->functions, to.functions);
     put_locations(&w, from->locations, to.locations);
-    COLUMN(&w, from->nodes, to.nodes, i - t->parent.v[i]);
-    COLUMN(&w, from->nodes, to.nodes, t->place.v[i]);
-    COLUMN(&w, from->stacks, to.stacks, (int64_t)t->node.v[i] - (int64_t)t->node.v[i - 1]);
+    put_stacks(&w, from->stacks, to.stacks);
     REFS(&w, from->lists, to.lists, t->lists.v[i]);
     arena_free(&w.a);
 }
@@ -276,42 +326,51 @@ static bool take_locations(reader *r)
     return true;
 }
 
-static bool take_nodes(reader *r)
+/* Where each new stack begins in the pool, by number. */
+static bool lay_out_stacks(reader *r, const uint32_t *rank, const uint32_t *depth, uint32_t n)
 {
-    tables *t = r->t;
-    uint32_t n = r->n.nodes, *up = take_numbers(r, n, UINT32_MAX),
-             *place = up ? take_numbers(r, n, r->all.locations) : NULL;
-    if (!place || !vec_reserve(t->a, &t->parent, n) || !vec_reserve(t->a, &t->place, n))
-        return false;
+    dict *d = r->d;
+    uint32_t first = (uint32_t)d->stacks.n; /* entry i + 1 is where stack i ends */
+    uint64_t at = d->frames.n;
+    if (!vec_reserve(r->t->a, &d->stacks, n)) return false;
+    for (uint32_t i = 0; i < n; i++) d->stacks.v[first + i] = UINT32_MAX;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t self = (uint32_t)t->parent.n;
-        if (!up[i] || up[i] > self) return false; /* parents come first */
-        t->parent.v[t->parent.n++] = self - up[i];
-        t->place.v[t->place.n++] = place[i];
+        if (d->stacks.v[first + rank[i]] != UINT32_MAX) return false; /* twice */
+        d->stacks.v[first + rank[i]] = depth[i];
     }
-    return true;
+    for (uint32_t i = 0; i < n; i++) {
+        at += d->stacks.v[first + i];
+        if (at > UINT32_MAX) return false;
+        d->stacks.v[first + i] = (uint32_t)at;
+    }
+    d->stacks.n += n;
+    return vec_reserve(r->t->a, &d->frames, at - d->frames.n);
 }
 
 static bool take_stacks(reader *r)
 {
-    tables *t = r->t;
-    uint32_t n = r->n.stacks;
-    int64_t *step = take_wide(r, n);
-    if (!step || !vec_reserve(t->a, &t->node, n) || !vec_reserve(t->a, &r->d->stacks, n))
-        return false;
-    int64_t node = t->node.v[t->node.n - 1];
+    dict *d = r->d;
+    uint32_t n = r->n.stacks, *rank = take_numbers(r, n, n),
+             *depth = rank ? take_numbers(r, n, UINT32_MAX) : NULL,
+             *same = depth ? take_numbers(r, n, UINT32_MAX) : NULL,
+             base = (uint32_t)dict_n_stacks(d);
+    uint64_t all = take_varint(&r->in), at = 0;
+    if (!same || r->in.bad || all > UINT32_MAX) return false;
+    uint32_t *own = take_numbers(r, (size_t)all, r->all.locations);
+    if (!own || !lay_out_stacks(r, rank, depth, n)) return false;
+    const uint32_t *before = NULL; /* the stack before, leaf first */
+    uint32_t n_before = 0;
     for (uint32_t i = 0; i < n; i++) {
-        node += step[i];
-        if (node < 0 || (uint64_t)node >= t->parent.n) return false;
-        t->node.v[t->node.n++] = (uint32_t)node;
-        for (uint32_t k = (uint32_t)node; k; k = t->parent.v[k]) {
-            uint32_t *f = vec_push(t->a, &r->d->frames);
-            if (!f || r->d->frames.n > UINT32_MAX) return false;
-            *f = t->place.v[k];
-        }
-        r->d->stacks.v[r->d->stacks.n++] = (uint32_t)r->d->frames.n;
+        span s = dict_stack(d, base + rank[i]);
+        uint32_t *to = d->frames.v + s.at;
+        if (same[i] > s.n || same[i] > n_before || s.n - same[i] > all - at) return false;
+        for (uint32_t k = 0; k < same[i]; k++) to[s.n - 1 - k] = before[n_before - 1 - k];
+        for (uint32_t k = s.n - same[i]; k-- > 0;) to[k] = own[at++];
+        before = to;
+        n_before = s.n;
     }
-    return true;
+    d->frames.n = d->stacks.v[d->stacks.n - 1];
+    return at == all;
 }
 
 static bool take_lists(reader *r)
@@ -339,8 +398,8 @@ bool tables_take(tables *t, str delta, zipper *z)
         all[i] += n[i];
     }
     ok = ok && take_texts(&r) && take_attribute_table(&r) && take_mappings(&r) &&
-         take_functions(&r) && take_locations(&r) && take_nodes(&r) && take_stacks(&r) &&
-         take_lists(&r) && taker_left(&r.in) == 0;
+         take_functions(&r) && take_locations(&r) && take_stacks(&r) && take_lists(&r) &&
+         taker_left(&r.in) == 0;
     arena_free(&r.tmp);
     return ok;
 }

@@ -2,7 +2,6 @@
  *
  * Tables only grow, and in the file they are a sequence of deltas (docs/store.md): what is new since the last one, as columns.
  * Besides the tables of a model:
- *   nodes   stacks as a tree from the root, (parent, location); node 0 is the empty stack
  *   lists   lists of attributes as they were sent, spans of dict.attr_refs; list 0 is empty */
 #pragma once
 #include "store/column.h"
@@ -12,12 +11,10 @@ typedef struct tables {
     model m; /* the dictionary; no profiles */
     arena *a;
     VEC(span) lists;
-    u32s parent, place; /* of nodes */
-    u32s node;          /* of stacks */
 } tables;
 
 typedef struct tables_size {
-    uint32_t strings, attributes, mappings, functions, locations, nodes, stacks, lists;
+    uint32_t strings, attributes, mappings, functions, locations, stacks, lists;
 } tables_size;
 
 /* With the zero entries. */
@@ -27,7 +24,8 @@ tables_size tables_count(const tables *t);
 /* Appends a delta.  false: damaged, or the arena's budget. */
 NODISCARD bool tables_take(tables *t, str delta, zipper *z);
 
-/* A delta with everything from `from` on. */
+/* A delta with everything from `from` on.  Stacks are sorted from the root, so that each says only where it leaves the one
+ * before it. */
 void tables_put(const tables *t, const tables_size *from, buf *out, zipper *z);
 
 /* ---- the writer's: the same, with interning ---- */
@@ -35,7 +33,7 @@ void tables_put(const tables *t, const tables_size *from, buf *out, zipper *z);
 typedef struct interner {
     builder b; /* its dictionary is the truth; t.m.dict is set to it by interner_tables */
     tables t;
-    hash_index nodes, lists;
+    hash_index lists;
 } interner;
 
 NODISCARD bool interner_init(interner *x, arena *a);
@@ -44,5 +42,3 @@ NODISCARD bool interner_load(interner *x, const tables *from);
 /* The tables as they are now. */
 const tables *interner_tables(interner *x);
 uint32_t interner_list(interner *x, const uint32_t *attrs, size_t n);
-/* Nodes for stacks that have none yet. */
-NODISCARD bool interner_nodes(interner *x);

@@ -74,7 +74,7 @@ bool vfile_size(vfile *f, uint64_t *n, err *e)
     return rc == SQLITE_OK || sqlite_failed(e, rc, "its size is not known", f->path);
 }
 
-enum { PIECE_MAX = 1 << 24 }; /* xRead and xWrite count in int */
+enum { PIECE_MAX = 1 << 16 }; /* the unix VFS takes 17 bits of a length */
 
 bool vfile_read(vfile *f, uint64_t at, void *p, size_t n, size_t *got, err *e)
 {
