@@ -12,7 +12,7 @@ bool catalog_open(catalog *c, const day_opts *o, err *e)
     int flags = o->write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;
     int rc = sqlite3_open_v2(c->db.path, &c->db.db,
                              flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, o->vfs->zName);
-    bool ok = rc == SQLITE_OK || database_failed(&c->db, rc, e);
+    bool ok = rc == SQLITE_OK || open_failed(e, rc, c->db.path);
     if (ok) {
         sqlite3_extended_result_codes(c->db.db, 1);
         sqlite3_busy_timeout(c->db.db, 10000);
@@ -27,7 +27,11 @@ bool catalog_open(catalog *c, const day_opts *o, err *e)
                           "WITHOUT ROWID;"
                           "INSERT OR IGNORE INTO meta VALUES('format', 1);",
                           e);
-    if (!ok) catalog_close(c);
+    uint64_t made = 1;
+    if (ok && !o->write)
+        ok = database_number(&c->db, "SELECT count(*) FROM sqlite_master WHERE name = 'meta'",
+                             &made, e);
+    if (!ok || !made) catalog_close(c); /* an empty one is none */
     return ok;
 }
 

@@ -140,7 +140,11 @@ static bool make(database *d, const day_opts *o, err *e)
 
 static bool check_format(database *d, err *e)
 {
-    uint64_t format;
+    uint64_t made, format;
+    if (!database_number(d, "SELECT count(*) FROM sqlite_master WHERE name = 'meta'", &made, e))
+        return false;
+    /* Who made it did not come further: nothing was committed. */
+    if (!made) return err_sys(e, ENOENT, "%s: is empty", d->path);
     if (!database_number(d, "SELECT value FROM meta WHERE key = 'format'", &format, e))
         return false;
     if (format == DAY_FORMAT) return true;
@@ -163,7 +167,7 @@ bool database_open(database *d, const day_opts *o, day_name name, err *e)
         rc = sqlite3_open_v2(d->path, &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
                              o->vfs->zName);
     }
-    bool ok = rc == SQLITE_OK || database_failed(d, rc, e);
+    bool ok = rc == SQLITE_OK || open_failed(e, rc, d->path);
     if (ok) {
         sqlite3_extended_result_codes(d->db, 1);
         sqlite3_busy_timeout(d->db, 10000);

@@ -99,7 +99,7 @@ static bool take_file(journal *j, uint32_t number, uint64_t want, err *e)
         if (rename(old, path) == 0) drop_segment(j, 0);
     }
     j->f = vfile_open(j->vfs, path, VFILE_WRITE, e);
-    return j->f && vfile_reserve(j->f, want, e);
+    return j->f && vfile_reserve(j->f, want < JOURNAL_RESERVE ? want : JOURNAL_RESERVE, e);
 }
 
 static void give_up(journal *j)

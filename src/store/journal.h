@@ -16,6 +16,7 @@
 #include "net/world.h"
 
 #define JOURNAL_SEGMENT (UINT64_C(16) << 20)
+#define JOURNAL_RESERVE (UINT64_C(1) << 20) /* taken from the disk when a segment begins */
 enum { JOURNAL_RECORD = 40, JOURNAL_HEADER = 64, JOURNAL_SPARES = 2 };
 
 typedef struct journal_segment {

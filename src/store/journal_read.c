@@ -123,6 +123,8 @@ bool journal_read(sqlite3_vfs *vfs, const char *dir, journal_scan *s, journal_vi
         if (ok && limit != UINT64_MAX && limit <= s->to && s->last + 1 < limit)
             s->n_damaged += limit - 1 - s->last; /* the segment had them */
     }
+    if (ok && s->to != UINT64_MAX && s->last < s->to && s->n_damaged == 0)
+        s->n_damaged = s->to - s->last; /* they were promised */
     free(k.w.p);
     free(list.v);
     return ok;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <sqlite3.h>
+#include <unistd.h>
 #include "base/ban.h"
 
 struct vfile {
@@ -32,6 +33,14 @@ bool vfs_find(const char *name, sqlite3_vfs **out, err *e)
     return *out || err_set(e, ERR_USAGE, "SQLite has no VFS named %s", name ? name : "(the usual)");
 }
 
+bool open_failed(err *e, int rc, const char *path)
+{
+    /* "Cannot open" also stands for too many open files: only a file that is not there may be taken for one. */
+    if ((rc & 0xff) == SQLITE_CANTOPEN && access(path, F_OK) == 0)
+        return err_sys(e, EMFILE, "%s: cannot be opened (%s)", path, sqlite3_errstr(rc));
+    return sqlite_failed(e, rc, "cannot be opened", path);
+}
+
 vfile *vfile_open(sqlite3_vfs *vfs, const char *path, vfile_mode mode, err *e)
 {
     vfile *f = calloc(1, sizeof *f + (size_t)vfs->szOsFile);
@@ -51,7 +60,7 @@ vfile *vfile_open(sqlite3_vfs *vfs, const char *path, vfile_mode mode, err *e)
         got;
     int rc = vfs->xOpen(vfs, f->path, f->f, flags, &got);
     if (rc == SQLITE_OK) return f;
-    (void)sqlite_failed(e, rc, "cannot be opened", path);
+    open_failed(e, rc, path);
     if (f->f->pMethods) f->f->pMethods->xClose(f->f);
     free(f->path);
     free(f);

@@ -28,3 +28,5 @@ bool vfile_remove(sqlite3_vfs *vfs, const char *path, err *e);
 
 /* ERR_SYS for an SQLite result code; ENOSPC and EIO by what it says. */
 bool sqlite_failed(err *e, int rc, const char *what, const char *path);
+/* The same for a file that could not be opened: ENOENT only if it is not there. */
+bool open_failed(err *e, int rc, const char *path);

@@ -1,0 +1,156 @@
+/* tests/support/bad_vfs.h - an SQLite VFS over the usual one that fails when it is told to: the n-th write, sync or open, once or
+ * from then on, as a full disk, a broken one, or one that takes half of what it is given. */
+#pragma once
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum bad_kind {
+    BAD_NONE,
+    BAD_FULL,
+    BAD_EIO,
+    BAD_SHORT,
+    BAD_SYNC,
+    BAD_OPEN,
+    BAD_KINDS
+} bad_kind;
+
+typedef struct bad_plan {
+    bad_kind kind;
+    long after;    /* calls that go well first */
+    bool for_good; /* all that follow fail, too */
+    long n_calls, n_failed;
+} bad_plan;
+
+static bad_plan bad_now;
+static bool bad_no_sync = true; /* syncs are counted, not done: tests do not cut the power */
+
+/* Does this call of the kind fail? */
+static bool bad_hits(bad_kind kind)
+{
+    if (bad_now.kind != kind) return false;
+    long n = bad_now.n_calls++;
+    bool hit = bad_now.for_good ? n >= bad_now.after : n == bad_now.after;
+    bad_now.n_failed += hit;
+    return hit;
+}
+
+typedef struct bad_file {
+    sqlite3_file base;
+    sqlite3_file *real;
+} bad_file;
+
+#define REAL(f) (((bad_file *)(void *)(f))->real)
+
+static int bad_close(sqlite3_file *f)
+{
+    return REAL(f)->pMethods ? REAL(f)->pMethods->xClose(REAL(f)) : SQLITE_OK;
+}
+static int bad_read(sqlite3_file *f, void *p, int n, sqlite3_int64 at)
+{
+    return REAL(f)->pMethods->xRead(REAL(f), p, n, at);
+}
+
+static int bad_write(sqlite3_file *f, const void *p, int n, sqlite3_int64 at)
+{
+    if (bad_hits(BAD_FULL)) return SQLITE_FULL;
+    if (bad_hits(BAD_EIO)) return SQLITE_IOERR_WRITE;
+    if (bad_hits(BAD_SHORT)) {
+        (void)REAL(f)->pMethods->xWrite(REAL(f), p, n / 2, at);
+        return SQLITE_FULL;
+    }
+    return REAL(f)->pMethods->xWrite(REAL(f), p, n, at);
+}
+
+static int bad_truncate(sqlite3_file *f, sqlite3_int64 n)
+{
+    return REAL(f)->pMethods->xTruncate(REAL(f), n);
+}
+
+static int bad_sync(sqlite3_file *f, int flags)
+{
+    if (bad_hits(BAD_SYNC)) return SQLITE_IOERR_FSYNC;
+    return bad_no_sync ? SQLITE_OK : REAL(f)->pMethods->xSync(REAL(f), flags);
+}
+
+static int bad_size(sqlite3_file *f, sqlite3_int64 *n)
+{
+    return REAL(f)->pMethods->xFileSize(REAL(f), n);
+}
+static int bad_lock(sqlite3_file *f, int how) { return REAL(f)->pMethods->xLock(REAL(f), how); }
+static int bad_unlock(sqlite3_file *f, int how) { return REAL(f)->pMethods->xUnlock(REAL(f), how); }
+static int bad_reserved(sqlite3_file *f, int *out)
+{
+    return REAL(f)->pMethods->xCheckReservedLock(REAL(f), out);
+}
+static int bad_control(sqlite3_file *f, int op, void *arg)
+{
+    if (op == SQLITE_FCNTL_SIZE_HINT && bad_hits(BAD_FULL)) return SQLITE_FULL;
+    return REAL(f)->pMethods->xFileControl(REAL(f), op, arg);
+}
+static int bad_sector(sqlite3_file *f) { return REAL(f)->pMethods->xSectorSize(REAL(f)); }
+static int bad_device(sqlite3_file *f)
+{
+    return REAL(f)->pMethods->xDeviceCharacteristics(REAL(f));
+}
+static int bad_shm_map(sqlite3_file *f, int i, int n, int w, void volatile **p)
+{
+    return REAL(f)->pMethods->xShmMap(REAL(f), i, n, w, p);
+}
+static int bad_shm_lock(sqlite3_file *f, int at, int n, int how)
+{
+    return REAL(f)->pMethods->xShmLock(REAL(f), at, n, how);
+}
+static void bad_shm_barrier(sqlite3_file *f) { REAL(f)->pMethods->xShmBarrier(REAL(f)); }
+static int bad_shm_unmap(sqlite3_file *f, int gone)
+{
+    return REAL(f)->pMethods->xShmUnmap(REAL(f), gone);
+}
+
+static const sqlite3_io_methods bad_methods = {
+    .iVersion = 2,
+    .xClose = bad_close,
+    .xRead = bad_read,
+    .xWrite = bad_write,
+    .xTruncate = bad_truncate,
+    .xSync = bad_sync,
+    .xFileSize = bad_size,
+    .xLock = bad_lock,
+    .xUnlock = bad_unlock,
+    .xCheckReservedLock = bad_reserved,
+    .xFileControl = bad_control,
+    .xSectorSize = bad_sector,
+    .xDeviceCharacteristics = bad_device,
+    .xShmMap = bad_shm_map,
+    .xShmLock = bad_shm_lock,
+    .xShmBarrier = bad_shm_barrier,
+    .xShmUnmap = bad_shm_unmap,
+};
+
+static sqlite3_vfs *bad_real;
+
+static int bad_open(sqlite3_vfs *v, sqlite3_filename name, sqlite3_file *f, int flags, int *out)
+{
+    (void)v;
+    bad_file *b = (bad_file *)(void *)f;
+    *b = (bad_file){.real = (sqlite3_file *)(void *)(b + 1)};
+    memset(b->real, 0, (size_t)bad_real->szOsFile);
+    if (bad_hits(BAD_OPEN)) return SQLITE_CANTOPEN;
+    int rc = bad_real->xOpen(bad_real, name, b->real, flags, out);
+    if (rc == SQLITE_OK) b->base.pMethods = &bad_methods;
+    return rc;
+}
+
+/* Registered as "bad". */
+static void bad_vfs_register(void)
+{
+    static sqlite3_vfs v;
+    sqlite3_initialize();
+    bad_real = sqlite3_vfs_find(NULL);
+    v = *bad_real;
+    v.zName = "bad";
+    v.szOsFile = (int)sizeof(bad_file) + bad_real->szOsFile;
+    v.xOpen = bad_open;
+    sqlite3_vfs_register(&v, 0);
+}

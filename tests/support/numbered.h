@@ -1,0 +1,54 @@
+/* tests/support/numbered.h - profiles with a number, to count them again: its id and its time say it. */
+#pragma once
+#include "store_models.h"
+#include "model/builder.h"
+
+static inline bool numbered_model(arena *a, uint64_t number, model *out)
+{
+    builder b;
+    err e = {0};
+    if (!builder_init(&b, a)) return false;
+    char name[32];
+    int n = snprintf(name, sizeof name, "service-%llu", (unsigned long long)(number % 3));
+    keyvalue kv = {.key = STR("service.name"),
+                   .value = {.kind = ANY_STRING, .n = (uint32_t)n, .s = name}};
+    builder_resource(&b, &(resource){.attrs = {&kv, 1}, .present = true});
+    builder_scope(&b, NULL);
+    value_type type = {builder_string(&b, STR("cpu")), builder_string(&b, STR("nanoseconds"))};
+    profile *p = builder_profile(&b);
+    p->sample_type = type;
+    p->has_sample_type = true;
+    p->time_unix_nano = 1 + number;
+    if (number % 2)
+        memcpy(p->profile_id, &(uint64_t[2]){number, ~number},
+               16); /* the others are known by their content */
+    for (uint32_t i = 0; i < 40; i++) {
+        function f = {.name = builder_string(&b, (str){"abcdefghijklmnop" + (number + i) % 8, 8})};
+        line l = {.function = builder_function(&b, &f)};
+        uint32_t at = builder_location(&b, 0, i * 16, &l, 1, NULL, 0);
+        builder_sample(&b, &(sample){.stack = builder_stack(&b, &at, 1),
+                                     .values = &(int64_t){1},
+                                     .n_values = 1,
+                                     .times = &(uint64_t){1 + number},
+                                     .n_times = 1});
+    }
+    return builder_finish(&b, out, &e);
+}
+
+/* How often each number below n is in the store. */
+static inline bool numbered_count(store *s, uint32_t *count, uint64_t n, err *e)
+{
+    arena a = {0};
+    model m;
+    store_answer x;
+    bool ok = store_read(s, &(store_selector){0}, NULL, &a, &m, &x, e);
+    for (size_t i = 0; ok && i < m.profiles.n; i++) {
+        uint64_t number = m.profiles.v[i].time_unix_nano - 1;
+        if (number < n && m.profiles.v[i].n_samples == 40) count[number]++;
+    }
+    if (ok && (x.partial || x.n_damaged))
+        ok = err_set(e, ERR_MALFORMED, "%llu blocks or items are damaged",
+                     (unsigned long long)x.n_damaged);
+    arena_free(&a);
+    return ok;
+}

@@ -1,0 +1,177 @@
+/* A disk that is full or broken at any call: what was acknowledged is there exactly once, what was refused can be tried again,
+ * and nothing else happens. */
+#include "../../support/bad_vfs.h"
+#include "../../support/numbered.h"
+
+enum { NUMBERS = 24 };
+
+typedef struct attempt {
+    bool acknowledged[NUMBERS];
+    size_t n_done, n_refused, n_said;
+    uint64_t number; /* being put */
+} attempt;
+
+typedef struct cookie {
+    attempt *t;
+    uint64_t number;
+} cookie;
+
+static void on_done(void *who, const store_result *r)
+{
+    cookie *c = who;
+    c->t->n_done++;
+    if (r->refused) {
+        assert_true(r->refused->msg[0] != 0);
+        c->t->n_refused++;
+    } else {
+        assert_int_equal(r->n_stored + r->n_duplicates, 1);
+        c->t->acknowledged[c->number] = true;
+    }
+}
+
+static void say(void *who, bool trouble, const char *text)
+{
+    assert_true(text[0] != 0);
+    ((attempt *)who)->n_said += trouble;
+}
+
+/* Puts what is not acknowledged, in groups of three, with compaction now and then. */
+static void put_all(attempt *t, store *s, hand_world *w)
+{
+    cookie cookies[NUMBERS];
+    for (uint64_t i = 0; i < NUMBERS; i++) {
+        arena a = {0};
+        model m;
+        err e = {0};
+        bool more;
+        if (t->acknowledged[i]) continue;
+        cookies[i] = (cookie){t, i};
+        assert_true(numbered_model(&a, i, &m));
+        if (!store_put(s, &(store_item){.model = &m, .done = on_done, .cookie = &cookies[i]}, &e))
+            assert_true(e.msg[0] != 0);
+        if (i % 3 == 2) (void)store_commit(s, NULL);
+        w->now += 2 * NS_PER_S;
+        if (i % 8 == 7 && !store_compact(s, &e)) assert_true(e.msg[0] != 0);
+        if (!store_work(s, &more, &e)) assert_true(e.msg[0] != 0);
+        arena_free(&a);
+    }
+    (void)store_commit(s, NULL);
+}
+
+static void check(const place *p, const attempt *t, bool all, const char *when, bad_kind kind,
+                  long after)
+{
+    uint32_t count[NUMBERS] = {0};
+    err e = {0};
+    store *s = store_open(p->dir, &(store_opts){.no_threads = true, .vfs = "bad"}, &e);
+    assert_ok(s != NULL, &e);
+    assert_ok(numbered_count(s, count, NUMBERS, &e), &e);
+    for (size_t i = 0; i < NUMBERS; i++) {
+        if (count[i] > 1)
+            fail_msg("%s: number %zu is there %u times (kind %d after %ld)", when, i, count[i],
+                     kind, after);
+        if ((all || t->acknowledged[i]) && !count[i])
+            fail_msg("%s: number %zu is lost (kind %d after %ld)", when, i, kind, after);
+    }
+    store_check c;
+    assert_ok(store_verify(s, NULL, NULL, &c, &e), &e);
+    assert_u64(c.n_problems, 0);
+    store_close(s);
+}
+
+/* One run with one fault; false: the fault never came. */
+static bool one_fault(bad_kind kind, long after, bool for_good)
+{
+    place p = place_new();
+    attempt t = {0};
+    hand_world w;
+    hand_world_init(&w, UINT64_C(1789000000) * NS_PER_S);
+    err e = {0};
+    store_opts o = {.no_threads = true, .vfs = "bad", .world = &w.w, .say = say, .who = &t};
+    bad_now = (bad_plan){.kind = kind, .after = after, .for_good = for_good};
+    store *s = store_open(p.dir, &o, &e);
+    if (s) put_all(&t, s, &w);
+    store_close(s);
+    bool hit = bad_now.n_failed > 0;
+    bad_now = (bad_plan){0};
+    check(&p, &t, false, "after the fault", kind, after);
+
+    e = (err){0};
+    s = store_open(p.dir, &o, &e);
+    assert_ok(s != NULL, &e);
+    put_all(&t, s, &w);
+    for (size_t i = 0; i < NUMBERS; i++) assert_true(t.acknowledged[i]);
+    store_close(s);
+    check(&p, &t, true, "after trying again", kind, after);
+    place_free(&p);
+    return hit;
+}
+
+static void run_kind(bad_kind kind)
+{
+    long last = 0;
+    for (int good = 0; good < 2; good++) {
+        long after = 0;
+        while (one_fault(kind, after, good))
+            after += 1 + after / 4; /* every call at first, then fewer */
+        last = after;
+    }
+    assert_true(last > 3); /* the fault did come */
+}
+
+static void disk_full(void **state) { (void)state, run_kind(BAD_FULL); }
+static void write_error(void **state) { (void)state, run_kind(BAD_EIO); }
+static void short_write(void **state) { (void)state, run_kind(BAD_SHORT); }
+static void sync_error(void **state) { (void)state, run_kind(BAD_SYNC); }
+static void open_error(void **state) { (void)state, run_kind(BAD_OPEN); }
+
+/* New data is refused at once while the disk is broken, and questions are answered. */
+static void answers_while_full(void **state)
+{
+    (void)state;
+    place p = place_new();
+    attempt t = {0};
+    hand_world w;
+    hand_world_init(&w, UINT64_C(1789000000) * NS_PER_S);
+    err e = {0};
+    store_opts o = {.no_threads = true, .vfs = "bad", .world = &w.w, .say = say, .who = &t};
+    store *s = store_open(p.dir, &o, &e);
+    assert_ok(s != NULL, &e);
+    put_all(&t, s, &w);
+    size_t done = t.n_done;
+    bad_now = (bad_plan){.kind = BAD_FULL, .for_good = true};
+    arena a = {0};
+    model m;
+    cookie c = {&t, 0};
+    assert_true(numbered_model(&a, 1000, &m));
+    assert_ok(store_put(s, &(store_item){.model = &m, .done = on_done, .cookie = &c}, &e), &e);
+    assert_false(store_commit(s, &e));
+    assert_int_equal(e.code, ERR_SYS);
+    assert_int_equal(t.n_done, done + 1);
+    assert_int_equal(t.n_refused, 1);
+    e = (err){0};
+    assert_false(store_put(s, &(store_item){.model = &m, .done = on_done, .cookie = &c}, &e));
+    assert_int_equal(e.code, ERR_SYS);
+    uint32_t count[NUMBERS] = {0};
+    e = (err){0};
+    assert_ok(numbered_count(s, count, NUMBERS, &e), &e);
+    for (size_t i = 0; i < NUMBERS; i++) assert_int_equal(count[i], 1);
+    bad_now = (bad_plan){0};
+    w.now += 2 * NS_PER_S;
+    assert_ok(store_put(s, &(store_item){.model = &m, .done = on_done, .cookie = &c}, &e), &e);
+    assert_ok(store_commit(s, &e), &e);
+    store_close(s);
+    arena_free(&a);
+    place_free(&p);
+}
+
+int main(void)
+{
+    bad_vfs_register();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(disk_full),   cmocka_unit_test(write_error),
+        cmocka_unit_test(short_write), cmocka_unit_test(sync_error),
+        cmocka_unit_test(open_error),  cmocka_unit_test(answers_while_full),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
