@@ -67,6 +67,7 @@ exit_code cmd_symbolize(cli *c);
 exit_code cmd_ctx(cli *c);
 exit_code cmd_send(cli *c);
 exit_code cmd_serve(cli *c);
+exit_code cmd_store(cli *c);
 exit_code cmd_formats(cli *c);
 exit_code cmd_version(cli *c);
 exit_code cmd_help(cli *c);

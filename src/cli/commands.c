@@ -351,6 +351,30 @@ static const command all_commands[COMMAND_COUNT] = {
             .max_args = 0,
             .run = cmd_serve,
         },
+    [COMMAND_STORE] =
+        {
+            .name = "store",
+            .args = "ACTION DIR [FILE]...",
+            .summary = "look after a directory that kiln serve fills",
+            .about = "stats shows what is in it, verify reads everything and checks it, compact "
+                     "turns what was just received into columns, export writes a selection (or "
+                     "everything) to a file, import adds files of any format.\n\n"
+                     "stats, verify and export may be used while a server writes the directory; "
+                     "compact and import want it for themselves. An export to OTLP is a stream "
+                     "of messages as the Collector's file exporter writes it; other formats get "
+                     "one profile file.",
+            .examples = {{"How large, and of what?", "kiln store stats /var/lib/kiln"},
+                         {"One service as pprof",
+                          "kiln store export --select 'cpu{service.name=\"checkout\"}' "
+                          "/var/lib/kiln checkout.pb.gz"},
+                         {"Move everything",
+                          "kiln store export old all.otlp && kiln store import new "
+                          "all.otlp"}},
+            .operands = OPERAND_FILES,
+            .min_args = 2,
+            .max_args = SIZE_MAX,
+            .run = cmd_store,
+        },
     [COMMAND_FORMATS] =
         {
             .name = "formats",

@@ -133,6 +133,14 @@ static const option_desc all_options[] = {
     {"json", 0, OPTION_FLAG, AT(json), IN(SEND), NULL, NULL,
      "Print what became of each file as JSON (docs/send.md)."},
     /* serve */
+    {"json", 0, OPTION_FLAG, AT(json), IN(STORE), NULL, NULL,
+     "stats: print JSON for machines: a stable, versioned form (docs/store.md)."},
+    {"select", 0, OPTION_TEXT, AT(select), IN(STORE), "SELECTOR", NULL,
+     "export: only this, as in cpu{service.name=\"shop\", thread.name=~\"w.*\"} (docs/store.md)."},
+    {"start", 0, OPTION_TEXT, AT(since), IN(STORE), "TIME", NULL, "export: from this time on."},
+    {"end", 0, OPTION_TEXT, AT(until), IN(STORE), "TIME", NULL, "export: before this time."},
+    {"to", 't', OPTION_WRITES, AT(to), IN(STORE), "FORMAT", NULL,
+     "export: write this format instead of the one the file's name suggests."},
     {"listen", 'l', OPTION_EACH, AT(listen), IN(SERVE), "ADDRESS", NULL,
      "Where to take connections: HOST:PORT or PORT; each speaks gRPC, HTTP/1.1, HTTP/2 and TLS. "
      "May be repeated (default "
@@ -177,8 +185,8 @@ static const option_desc all_options[] = {
      "Give what is told at the end as JSON (docs/run.md): to FILE, or on standard error."},
 
     {"quiet", 'q', OPTION_FLAG, AT(quiet),
-     IN(RUN) | IN(CONVERT) | IN(CHECK) | IN(MERGE) | IN(SYMBOLIZE) | IN(SEND), NULL, NULL,
-     "Say nothing unless something fails."},
+     IN(RUN) | IN(CONVERT) | IN(CHECK) | IN(MERGE) | IN(SYMBOLIZE) | IN(SEND) | IN(STORE), NULL,
+     NULL, "Say nothing unless something fails."},
     {"rules", 0, OPTION_FLAG, AT(rules), IN(CHECK), NULL, NULL, "List the rules and exit."},
     {"only", 0, OPTION_LIST, AT(only), IN(CHECK), "RULES", NULL,
      "Check only these rules, such as P-06,P-21."},

@@ -78,6 +78,9 @@ typedef struct cli_options {
     const char *store_dir, *max_age, *write_tokens, *read_tokens;
     uint64_t max_store;
     bool insecure;
+
+    /* store */
+    const char *select;
 } cli_options;
 
 typedef enum option_kind {
@@ -125,6 +128,7 @@ typedef enum command_id {
     COMMAND_CTX,
     COMMAND_SEND,
     COMMAND_SERVE,
+    COMMAND_STORE,
     COMMAND_FORMATS,
     COMMAND_HELP,
     COMMAND_VERSION,

@@ -129,6 +129,9 @@ static void PRINTF(2, 3) problem(verifying *v, const char *fmt, ...)
     if (v->problem) v->problem(v->who, text);
 }
 
+static void verify_marks(verifying *v, const block *x, str marks, const day_block *b,
+                         const char *name);
+
 static void verify_block(verifying *v, day *d, sqlite3_stmt *s, const day_block *b,
                          const char *name)
 {
@@ -142,6 +145,7 @@ static void verify_block(verifying *v, day *d, sqlite3_stmt *s, const day_block 
     else if (!block_take(data, &d->t, &b->series->s, BLOCK_ALL, &v->x->r.z, &v->a, &x))
         problem(v, "%s: block %" PRIu64 ": its columns cannot be read", name, b->id);
     else {
+        verify_marks(v, &x, day_marks(s), b, name);
         uint64_t n = 0;
         for (size_t i = 0; i < x.m.profiles.n; i++) {
             str payload;
@@ -156,6 +160,41 @@ static void verify_block(verifying *v, day *d, sqlite3_stmt *s, const day_block 
                     "%s: block %" PRIu64 ": its row says %" PRIu64 " samples, its columns %" PRIu64,
                     name, b->id, b->n_samples, n);
     }
+}
+
+/* Blobs of a table that nothing else reads: their checksums. */
+static bool verify_seals(verifying *v, day *d, const char *sql, const char *table, uint64_t seal,
+                         const char *name, err *e)
+{
+    sqlite3_stmt *s = database_prepare(&d->db, sql, e);
+    bool ok = s != NULL, row = true;
+    while (ok && (ok = database_step(&d->db, s, &row, e)) && row) {
+        str data = column_bytes(s, 1);
+        if (!unseal_bytes(&data, seal))
+            problem(v, "%s: %s %lld: its checksum is wrong", name, table,
+                    (long long)sqlite3_column_int64(s, 0));
+    }
+    sqlite3_finalize(s);
+    return ok;
+}
+
+/* What a block holds can be found by its marks, and they say nothing else. */
+static void verify_marks(verifying *v, const block *x, str marks, const day_block *b,
+                         const char *name)
+{
+    size_t missing = 0, n = 0;
+    uint8_t id[16];
+    for (size_t i = 0; i < x->m.profiles.n; i++, n++) {
+        profile_identity(&x->m.profiles.v[i], &x->facts[i], id);
+        missing += !marks_have(marks, mark_of(MARK_PROFILE, id, 16));
+    }
+    for (size_t i = 1; i < x->m.dict.links.n; i++, n += 2) {
+        missing += !marks_have(marks, mark_of(MARK_TRACE, x->m.dict.links.v[i].trace_id, 16));
+        missing += !marks_have(marks, mark_of(MARK_SPAN, x->m.dict.links.v[i].span_id, 8));
+    }
+    if (missing || marks.n / 4 > n)
+        problem(v, "%s: block %" PRIu64 ": %zu ids cannot be found by its marks", name, b->id,
+                missing);
 }
 
 static bool verify_blocks(verifying *v, day *d, const char *name, err *e)
@@ -188,7 +227,8 @@ static bool verify_database(verifying *v, day *d, const char *name, err *e)
                    &d->db, "SELECT count(*) FROM block WHERE series NOT IN (SELECT id FROM series)",
                    &lost, e);
     if (ok && lost) problem(v, "%s: %" PRIu64 " blocks have no series", name, lost);
-    return ok;
+    return ok && verify_seals(v, d, "SELECT id, data FROM keys", "keys", SEAL_KEYS, name, e) &&
+           verify_seals(v, d, "SELECT seq, data FROM raw", "raw", SEAL_RAW, name, e);
 }
 
 static void verify_items(verifying *v)

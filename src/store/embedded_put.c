@@ -71,7 +71,6 @@ static bool complete(embedded *x, const store_item *i, model *decoded, const mod
     *m = i->model;
     *bytes = i->bytes;
     *l = i->layout;
-    if (!*m && !bytes->n) return err_set(e, ERR_USAGE, "an item has a model or bytes");
     if (!*m) {
         layout_verdict verdict = {0};
         if (!otlp_decode(bytes->p, bytes->n, &(otlp_decode_opts){.layout = *l, .verdict = &verdict},
@@ -80,7 +79,7 @@ static bool complete(embedded *x, const store_item *i, model *decoded, const mod
         *m = decoded;
         if (!*l) *l = verdict.layout;
     }
-    if (!bytes->n) {
+    if (i->model && !bytes->n) {
         buf_reset(&x->encoded);
         *l = LAYOUT_CURRENT;
         if (!otlp_encode(*m, &(otlp_encode_opts){.layout = *l}, &x->encoded, e)) return false;

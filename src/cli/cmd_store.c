@@ -1,0 +1,334 @@
+/* `kiln store`: looks after a directory that `kiln serve` fills. */
+#include "cli/cli.h"
+
+#include "cli/input.h"
+#include "cli/output.h"
+#include "base/when.h"
+#include "draw/human.h"
+#include "store/store.h"
+#include "wire/json.h"
+#include "wire/otlp.h"
+#include "base/ban.h"
+
+enum { BUDGET = 1 << 30 };
+
+typedef struct action {
+    const char *name;
+    bool writes; /* takes the lock */
+    size_t min_files, max_files;
+    exit_code (*run)(cli *c, store *s);
+} action;
+
+static void on_say(void *who, bool trouble, const char *text)
+{
+    (void)trouble;
+    cli_note(who, "%s", text);
+}
+
+/* ---- stats ---- */
+
+static void stats_json(cli *c, const store_stats *x)
+{
+    json_out o = {.b = &c->out, .pretty = true};
+    json_put_object(&o);
+    json_put_key(&o, STR("version"));
+    json_put_u64(&o, 1);
+    const struct {
+        str key;
+        uint64_t v;
+    } rows[] = {{STR("bytes"), x->bytes},
+                {STR("samples"), x->n_samples},
+                {STR("profiles"), x->n_profiles},
+                {STR("raw_items"), x->raw_items},
+                {STR("raw_bytes"), x->raw_bytes}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        json_put_key(&o, rows[i].key);
+        json_put_u64(&o, rows[i].v);
+    }
+    json_put_key(&o, STR("files"));
+    json_put_array(&o);
+    for (size_t i = 0; i < x->files.n; i++) {
+        const store_file *f = &x->files.v[i];
+        const struct {
+            str key;
+            uint64_t v;
+        } facts[] = {{STR("bytes"), f->bytes},
+                     {STR("samples"), f->n_samples},
+                     {STR("profiles"), f->n_profiles},
+                     {STR("series"), f->n_series},
+                     {STR("blocks"), f->n_blocks},
+                     {STR("first"), f->first},
+                     {STR("last"), f->last}};
+        json_put_object(&o);
+        json_put_key(&o, STR("name"));
+        json_put_str(&o, f->name);
+        for (size_t k = 0; k < ARRAY_LEN(facts); k++) {
+            json_put_key(&o, facts[k].key);
+            json_put_u64(&o, facts[k].v);
+        }
+        json_put_key(&o, STR("corrupt"));
+        json_put_bool(&o, f->corrupt);
+        json_put_object_end(&o);
+    }
+    json_put_array_end(&o);
+    json_put_object_end(&o);
+    buf_putc(&c->out, '\n');
+}
+
+static void stats_text(cli *c, const store_stats *x)
+{
+    char a[HUMAN_MAX], b[HUMAN_MAX], d[HUMAN_MAX];
+    buf *o = &c->out;
+    buf_printf(o, "%s in all, %s samples in %s profiles", human_bytes(x->bytes, a),
+               human_count(x->n_samples, b), human_count(x->n_profiles, d));
+    if (x->n_samples)
+        buf_printf(o, ", %.2f bytes a sample", (double)x->bytes / (double)x->n_samples);
+    buf_printf(o, "\n%s items (%s) wait for compaction\n", human_count(x->raw_items, a),
+               human_bytes(x->raw_bytes, b));
+    for (size_t i = 0; i < x->files.n; i++) {
+        const store_file *f = &x->files.v[i];
+        buf_printf(o, "\n%.*s\n", STR_ARG(f->name));
+        if (f->corrupt) {
+            buf_printf(o, "  %s, damaged and set aside\n", human_bytes(f->bytes, a));
+            continue;
+        }
+        buf_printf(o, "  %s, %s samples, %llu series, %llu blocks\n", human_bytes(f->bytes, a),
+                   human_count(f->n_samples, b), (unsigned long long)f->n_series,
+                   (unsigned long long)f->n_blocks);
+        if (f->n_samples)
+            buf_printf(o, "  %s to\n  %s\n", human_time(f->first, a), human_time(f->last, b));
+    }
+}
+
+static exit_code do_stats(cli *c, store *s)
+{
+    arena a = {.budget = BUDGET};
+    store_stats x;
+    err e = {0};
+    bool ok = store_get_stats(s, &a, &x, &e);
+    if (!ok)
+        cli_fail_err(c, NULL, &e);
+    else if (c->o.json)
+        stats_json(c, &x);
+    else
+        stats_text(c, &x);
+    arena_free(&a);
+    return ok ? EXIT_FINE : c->worst;
+}
+
+/* ---- verify, compact ---- */
+
+static void on_problem(void *who, const char *text)
+{
+    cli *c = who;
+    buf_printf(&c->out, "%s\n", text);
+}
+
+static exit_code do_verify(cli *c, store *s)
+{
+    store_check x;
+    err e = {0};
+    char a[HUMAN_MAX], b[HUMAN_MAX];
+    if (!store_verify(s, on_problem, c, &x, &e)) {
+        cli_fail_err(c, NULL, &e);
+        return c->worst;
+    }
+    buf_printf(&c->out, "%llu files, %s blocks, %llu items not yet compacted, %s samples: ",
+               (unsigned long long)x.n_files, human_count(x.n_blocks, a),
+               (unsigned long long)x.n_items, human_count(x.n_samples, b));
+    if (!x.n_problems)
+        buf_z(&c->out, "all is well\n");
+    else
+        buf_printf(&c->out, "%llu problems\n", (unsigned long long)x.n_problems);
+    return x.n_problems ? EXIT_BAD_INPUT : EXIT_FINE;
+}
+
+static exit_code do_compact(cli *c, store *s)
+{
+    err e = {0};
+    if (store_compact(s, &e)) return EXIT_FINE;
+    cli_fail_err(c, NULL, &e);
+    return c->worst;
+}
+
+/* ---- export ---- */
+
+/* --select, --start and --end.  false: reported. */
+static bool take_selector(cli *c, arena *a, store_selector *q)
+{
+    err e = {0};
+    if (!store_selector_parse(str_of(c->o.select), a, q, &e)) {
+        cli_fail(c, EXIT_USAGE, "--select: %s (character %llu)", e.msg,
+                 (unsigned long long)e.offset);
+        return false;
+    }
+    if ((c->o.since && !time_parse(str_of(c->o.since), &q->start)) ||
+        (c->o.until && !time_parse(str_of(c->o.until), &q->end))) {
+        cli_fail(c, EXIT_USAGE,
+                 "--start and --end want a time: 2026-11-15T12:00:00Z, or seconds since 1970");
+        return false;
+    }
+    return true;
+}
+
+typedef struct exporting {
+    file_out file;
+    uint64_t n_profiles;
+} exporting;
+
+/* One message of the Collector's file framing: four bytes of length, then OTLP. */
+static bool put_message(void *who, const model *m, err *e)
+{
+    exporting *x = who;
+    buf b = {0};
+    bool ok = otlp_encode(m, NULL, &b, e);
+    char head[4] = {(char)(b.n >> 24), (char)(b.n >> 16), (char)(b.n >> 8), (char)b.n};
+    ok = ok && file_put(&x->file, (str){head, 4}, e) && file_put(&x->file, buf_view(&b), e);
+    x->n_profiles += m->profiles.n;
+    buf_free(&b);
+    return ok;
+}
+
+static bool export_stream(store *s, const store_selector *q, const char *path, store_answer *answer,
+                          err *e)
+{
+    exporting x = {0};
+    if (!file_create(path, &x.file, e)) return false;
+    if (store_read_each(s, q, put_message, &x, answer, e)) return file_commit(&x.file, e);
+    file_abandon(&x.file);
+    return false;
+}
+
+static bool export_model(cli *c, store *s, const store_selector *q, const output *out, arena *a,
+                         store_answer *answer, err *e)
+{
+    model m;
+    buf b = {0};
+    ledger l = {0};
+    bool ok = store_read(s, q, NULL, a, &m, answer, e) &&
+              out->to->write(out->to, &m, &(write_opts){.ledger = &l}, &b, e) &&
+              output_write(out, buf_view(&b), e);
+    if (ok) output_losses(c, out, &l);
+    buf_free(&b);
+    return ok;
+}
+
+static exit_code do_export(cli *c, store *s)
+{
+    arena a = {.budget = BUDGET, .seed = c->seed};
+    store_selector q = {0};
+    store_answer answer = {0};
+    output out;
+    err e = {0};
+    char n[HUMAN_MAX];
+    const char *path = c->args[2];
+    bool ok = take_selector(c, &a, &q) && output_choose(c, path, &out) && !output_is_shown(c, &out);
+    if (!ok) {
+        arena_free(&a);
+        return c->worst;
+    }
+    bool stream = out.to == &format_otlp && out.pack == CODEC_NONE;
+    ok = stream ? export_stream(s, &q, path, &answer, &e)
+                : export_model(c, s, &q, &out, &a, &answer, &e);
+    if (!ok) output_fail(c, &out, &e);
+    if (ok && !c->o.quiet)
+        cli_note(c, "%s: %llu profiles, %s samples", path, (unsigned long long)answer.n_profiles,
+                 human_count(answer.n_samples, n));
+    if (ok && answer.n_damaged)
+        cli_fail(c, EXIT_BAD_INPUT, "%llu damaged blocks were left out",
+                 (unsigned long long)answer.n_damaged);
+    arena_free(&a);
+    return ok ? EXIT_FINE : c->worst;
+}
+
+/* ---- import ---- */
+
+typedef struct importing {
+    uint64_t stored, duplicates, refused;
+} importing;
+
+static void on_done(void *who, const store_result *r)
+{
+    importing *x = who;
+    x->stored += r->n_stored;
+    x->duplicates += r->n_duplicates;
+    x->refused += r->refused ? r->n_profiles : 0;
+}
+
+static bool import_one(cli *c, store *s, const char *path, importing *x)
+{
+    input in;
+    err e = {0};
+    char recognised[64];
+    if (!input_open(c, path, &in)) return false;
+    int n = snprintf(recognised, sizeof recognised, "%s", in.doc.format->name);
+    store_item i = {.model = &in.doc.model,
+                    .sender = str_of(input_name(path)),
+                    .recognised = {recognised, (size_t)n},
+                    .n_bytes = in.file.bytes.n,
+                    .ledger = &in.ledger,
+                    .done = on_done,
+                    .cookie = x};
+    bool ok = store_put(s, &i, &e) && store_commit(s, &e);
+    if (!ok) cli_fail_err(c, path, &e);
+    input_close(&in);
+    return ok;
+}
+
+static exit_code do_import(cli *c, store *s)
+{
+    importing x = {0};
+    bool ok = true;
+    for (size_t i = 2; i < c->n_args; i++) ok &= import_one(c, s, c->args[i], &x);
+    if (!c->o.quiet)
+        cli_note(c, "%llu profiles stored, %llu were there already", (unsigned long long)x.stored,
+                 (unsigned long long)x.duplicates);
+    return ok ? EXIT_FINE : c->worst;
+}
+
+/* ---- the command ---- */
+
+static const action actions[] = {
+    {"stats", false, 0, 0, do_stats},         {"verify", false, 0, 0, do_verify},
+    {"compact", true, 0, 0, do_compact},      {"export", false, 1, 1, do_export},
+    {"import", true, 1, SIZE_MAX, do_import},
+};
+
+static const action *choose(cli *c)
+{
+    for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
+        if (strcmp(actions[i].name, c->args[0]) != 0) continue;
+        size_t n = c->n_args - 2;
+        if (n >= actions[i].min_files && n <= actions[i].max_files) return &actions[i];
+        cli_fail(c, EXIT_USAGE, "store %s takes %s", c->args[0],
+                 !actions[i].max_files       ? "a directory"
+                 : actions[i].max_files == 1 ? "a directory and a file"
+                                             : "a directory and files");
+        return NULL;
+    }
+    cli_fail(c, EXIT_USAGE,
+             "store does not know `%s`; it knows stats, verify, compact, export and import",
+             c->args[0]);
+    return NULL;
+}
+
+exit_code cmd_store(cli *c)
+{
+    const action *x = choose(c);
+    err e = {0};
+    if (!x) return EXIT_USAGE;
+    bool import = x->run == do_import;
+    store_opts o = {.read_only = !x->writes,
+                    .must_exist = !import,
+                    .no_threads = true,
+                    .say = on_say,
+                    .who = c};
+    store *s = store_open(c->args[1], &o, &e);
+    if (!s) {
+        cli_fail_err(c, NULL, &e);
+        return c->worst;
+    }
+    exit_code code = x->run(c, s);
+    store_close(s);
+    return code;
+}

@@ -1,0 +1,397 @@
+/* The embedded engine: every layout of the corpus, retention, damage, threads and readers beside the writer. */
+#include "../../support/numbered.h"
+
+#include "wire/otlp.h"
+
+#include <pthread.h>
+
+#define NOON (UINT64_C(1789000000) * NS_PER_S)
+#define DAY (UINT64_C(86400) * NS_PER_S)
+
+static size_t n_said;
+static char last_said[512];
+
+static void say(void *who, bool trouble, const char *text)
+{
+    (void)who, (void)trouble;
+    n_said++;
+    snprintf(last_said, sizeof last_said, "%s", text);
+}
+
+static store *open_at(const char *dir, hand_world *w, store_opts o)
+{
+    err e = {0};
+    o.world = w ? &w->w : NULL;
+    o.say = say;
+    store *s = store_open(dir, &o, &e);
+    assert_ok(s != NULL, &e);
+    return s;
+}
+
+static void put_number(store *s, uint64_t number)
+{
+    arena a = {0};
+    model m;
+    err e = {0};
+    assert_true(numbered_model(&a, number, &m));
+    assert_ok(store_put(s, &(store_item){.model = &m}, &e), &e);
+    arena_free(&a);
+}
+
+/* ---- the corpus ---- */
+
+static void check_same(store *s, digests *want, const char *path, const char *when)
+{
+    arena a = {0};
+    model m;
+    err e = {0};
+    digests have = {0};
+    assert_ok(store_read(s, &(store_selector){0}, NULL, &a, &m, NULL, &e), &e);
+    digests_of(&have, &m);
+    digests_settle(&have);
+    digests_settle(want);
+    if (have.n != want->n) fail_msg("%s, %s: %zu profiles of %zu", path, when, have.n, want->n);
+    for (size_t i = 0; i < want->n; i++)
+        if (have.v[i] != want->v[i]) fail_msg("%s, %s: a profile came back changed", path, when);
+    digests_free(&have);
+    arena_free(&a);
+}
+
+/* A store for each: the same recording in two layouts has the same id. */
+static void keep_file(const char *path, size_t *n)
+{
+    buf bytes = {0};
+    arena a = {0};
+    model m;
+    err e = {0};
+    if (test_read(path, &bytes) && otlp_decode(bytes.p, bytes.n, NULL, &a, &m, &e)) {
+        place p = place_new();
+        digests want = {0};
+        store *s = open_at(p.dir, NULL, (store_opts){.no_threads = true, .no_sync = true});
+        assert_ok(
+            store_put(s, &(store_item){.bytes = buf_view(&bytes), .sender = str_of(path)}, &e), &e);
+        assert_ok(store_commit(s, &e), &e);
+        digests_of(&want, &m);
+        check_same(s, &want, path, "raw");
+        assert_ok(store_compact(s, &e), &e);
+        check_same(s, &want, path, "compacted");
+        store_close(s);
+        digests_free(&want);
+        place_free(&p);
+        ++*n;
+    }
+    arena_free(&a);
+    buf_free(&bytes);
+}
+
+static void keep_directory(const char *dir, size_t *n)
+{
+    DIR *d = opendir(dir);
+    for (struct dirent *f; d && (f = readdir(d));) {
+        char path[1300];
+        struct stat st;
+        snprintf(path, sizeof path, "%s/%s", dir, f->d_name);
+        bool text = strstr(f->d_name, ".json") || strstr(f->d_name, ".txtpb");
+        if (f->d_name[0] != '.' && !text && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+            keep_file(path, n);
+    }
+    if (d) closedir(d);
+}
+
+static void keeps_every_layout(void **state)
+{
+    (void)state;
+    static const char *const layouts[] = {"v1_3", "v1_4", "v1_5", "v1_6",
+                                          "v1_7", "v1_8", "v1_9", "v1_10"};
+    size_t n = 0;
+    char dir[1024];
+    for (size_t i = 0; i < ARRAY_LEN(layouts); i++) {
+        size_t before = n;
+        snprintf(dir, sizeof dir, "%s/tests/vectors/%s", test_source_root(), layouts[i]);
+        keep_directory(dir, &n);
+        if (n == before) fail_msg("no message of layout %s", layouts[i]);
+    }
+    const char *corpus = getenv("KILN_CORPUS");
+    snprintf(dir, sizeof dir, "%s/otlp", corpus ? corpus : "../shared/corpus");
+    keep_directory(dir, &n);
+    print_message("# %zu files\n", n);
+}
+
+/* ---- retention ---- */
+
+static size_t n_files(store *s)
+{
+    arena a = {0};
+    store_stats x;
+    err e = {0};
+    assert_ok(store_get_stats(s, &a, &x, &e), &e);
+    size_t n = x.files.n;
+    arena_free(&a);
+    return n;
+}
+
+static void removes_old_days(void **state)
+{
+    (void)state;
+    place p = place_new();
+    hand_world w;
+    err e = {0};
+    hand_world_init(&w, NOON);
+    store *s = open_at(p.dir, &w, (store_opts){.no_threads = true, .max_age = 2 * DAY});
+    for (uint64_t i = 0; i < 6; i++) {
+        put_number(s, i);
+        assert_ok(store_compact(s, &e), &e);
+        w.wall += DAY;
+    }
+    assert_ok(store_compact(s, &e), &e);
+    uint32_t count[6] = {0};
+    assert_ok(numbered_count(s, count, 6, &e), &e);
+    assert_int_equal(count[0] + count[1] + count[2], 0);
+    assert_int_equal(count[4] + count[5], 2);
+    assert_true(store_counted(s).dropped_files >= 3);
+    assert_u64(store_counted(s).dropped_samples, 40 * store_counted(s).dropped_files);
+    w.wall +=
+        30 * DAY; /* everything goes, and what was compacted does not come back from the journal */
+    assert_ok(store_compact(s, &e), &e);
+    memset(count, 0, sizeof count);
+    assert_int_equal(n_files(s), 0);
+    store_close(s);
+    s = open_at(p.dir, &w, (store_opts){.no_threads = true});
+    assert_ok(numbered_count(s, count, 6, &e), &e);
+    for (size_t i = 0; i < 6; i++) assert_int_equal(count[i], 0);
+    put_number(s, 7);
+    assert_ok(store_commit(s, &e), &e);
+    store_close(s);
+    place_free(&p);
+}
+
+static void removes_by_bytes(void **state)
+{
+    (void)state;
+    place p = place_new();
+    hand_world w;
+    err e = {0};
+    hand_world_init(&w, NOON);
+    store *s = open_at(p.dir, &w,
+                       (store_opts){.no_threads = true, .max_bytes = 3 << 20, .max_raw = 16 << 10});
+    for (uint64_t i = 0; i < 400; i++) {
+        put_number(s, i);
+        if (i % 20 != 19) continue;
+        assert_ok(store_compact(s, &e), &e);
+        w.wall += DAY / 4;
+    }
+    arena a = {0};
+    store_stats x;
+    assert_ok(store_get_stats(s, &a, &x, &e), &e);
+    assert_true(x.files.n > 0);
+    assert_true(x.bytes < (4 << 20));
+    arena_free(&a);
+    store_close(s);
+    place_free(&p);
+}
+
+/* ---- damage ---- */
+
+static void scribble(const char *dir, const char *name, long at, size_t n)
+{
+    char path[256], *junk = malloc(n);
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    memset(junk, 0x5a, n);
+    fseek(f, at, at < 0 ? SEEK_END : SEEK_SET);
+    fwrite(junk, 1, n, f);
+    fclose(f);
+    free(junk);
+}
+
+/* A file that is no database any more is set aside; the other day is served, and new data is taken. */
+static void sets_damaged_files_aside(void **state)
+{
+    (void)state;
+    place p = place_new();
+    hand_world w;
+    err e = {0};
+    hand_world_init(&w, NOON);
+    store *s = open_at(p.dir, &w, (store_opts){.no_threads = true});
+    put_number(s, 0);
+    assert_ok(store_compact(s, &e), &e);
+    w.wall += DAY;
+    put_number(s, 1);
+    assert_ok(store_compact(s, &e), &e);
+    store_close(s);
+    scribble(p.dir, "2026-09-10.0.db", 0, 4096);
+    n_said = 0;
+    s = open_at(p.dir, &w, (store_opts){.no_threads = true});
+    assert_true(n_said > 0);
+    assert_non_null(strstr(last_said, "set aside"));
+    assert_u64(store_counted(s).quarantined, 1);
+    uint32_t count[3] = {0};
+    put_number(s, 2);
+    assert_ok(store_compact(s, &e), &e);
+    assert_ok(numbered_count(s, count, 3, &e), &e);
+    assert_int_equal(count[0], 0);
+    assert_int_equal(count[1], 1);
+    assert_int_equal(count[2], 1);
+    assert_int_equal(n_files(s), 2); /* one of them *.corrupt */
+    store_close(s);
+    place_free(&p);
+}
+
+static void on_problem(void *who, const char *text)
+{
+    assert_true(text[0] != 0);
+    ++*(size_t *)who;
+}
+
+/* Every byte of a file, changed: verify says so or nothing depends on it; nothing crashes. */
+static void finds_changed_bytes(void **state)
+{
+    (void)state;
+    place p = place_new();
+    hand_world w;
+    err e = {0};
+    hand_world_init(&w, NOON);
+    store *s = open_at(p.dir, &w, (store_opts){.no_threads = true});
+    for (uint64_t i = 0; i < 400; i++) put_number(s, i);
+    assert_ok(store_compact(s, &e), &e);
+    store_close(s);
+    char path[256];
+    snprintf(path, sizeof path, "%s/2026-09-10.0.db", p.dir);
+    buf whole = {0};
+    assert_true(test_read(path, &whole));
+    size_t found = 0, tried = 0;
+    for (size_t at = 0; at < whole.n; at += 211) {
+        FILE *f = fopen(path, "wb");
+        char was = whole.p[at];
+        whole.p[at] = (char)(was ^ 0x10);
+        fwrite(whole.p, 1, whole.n, f);
+        fclose(f);
+        whole.p[at] = was;
+        err why = {0};
+        store_check c = {0};
+        size_t problems = 0;
+        s = store_open(p.dir, &(store_opts){.read_only = true, .world = &w.w}, &why);
+        if (s && store_verify(s, on_problem, &problems, &c, &why)) found += c.n_problems > 0;
+        if (!s || why.code) found++;
+        uint32_t count[400] = {0};
+        if (s) (void)!numbered_count(s, count, 400, &why);
+        for (size_t i = 0; i < 400; i++) assert_true(count[i] <= 1);
+        store_close(s);
+        tried++;
+    }
+    print_message("# %zu of %zu changes were found\n", found, tried);
+    assert_true(found * 2 > tried); /* the others lie in pages and bytes that nothing uses */
+    buf_free(&whole);
+    place_free(&p);
+}
+
+/* ---- threads ---- */
+
+typedef struct putter {
+    store *s;
+    uint64_t from;
+    size_t n_done;
+} putter;
+
+static void on_done(void *cookie, const store_result *r)
+{
+    if (!r->refused) __atomic_add_fetch((size_t *)cookie, 1, __ATOMIC_RELAXED);
+}
+
+enum { EACH = 150, PUTTERS = 4 };
+
+static void *put_many(void *who)
+{
+    putter *p = who;
+    for (uint64_t i = 0; i < EACH; i++) {
+        arena a = {0};
+        model m;
+        err e = {0};
+        if (!numbered_model(&a, p->from + i, &m) ||
+            !store_put(p->s, &(store_item){.model = &m, .done = on_done, .cookie = &p->n_done}, &e))
+            abort();
+        arena_free(&a);
+    }
+    return NULL;
+}
+
+/* Several threads put while compaction runs and another handle reads: each number at most once at any time, all at the end. */
+static void reads_beside_the_writer(void **state)
+{
+    (void)state;
+    place p = place_new();
+    store *s = open_at(p.dir, NULL, (store_opts){.max_raw = 64 << 10});
+    putter v[PUTTERS];
+    pthread_t t[PUTTERS];
+    err e = {0};
+    store *beside = open_at(p.dir, NULL, (store_opts){.read_only = true});
+    for (size_t i = 0; i < PUTTERS; i++) {
+        v[i] = (putter){.s = s, .from = i * EACH};
+        assert_int_equal(pthread_create(&t[i], NULL, put_many, &v[i]), 0);
+    }
+    uint64_t last = 0;
+    for (int round = 0; round < 60; round++) {
+        uint32_t count[PUTTERS * EACH] = {0};
+        uint64_t n = 0;
+        store *who = round & 1 ? s : beside;
+        assert_ok(numbered_count(who, count, PUTTERS * EACH, &e), &e);
+        for (size_t i = 0; i < PUTTERS * EACH; i++) {
+            if (count[i] > 1)
+                fail_msg("number %zu is there %u times while it is written", i, count[i]);
+            n += count[i];
+        }
+        if (n < last)
+            fail_msg("there were %llu, now %llu", (unsigned long long)last, (unsigned long long)n);
+        last = n;
+    }
+    for (size_t i = 0; i < PUTTERS; i++) pthread_join(t[i], NULL);
+    assert_ok(store_commit(s, &e), &e);
+    for (size_t i = 0; i < PUTTERS; i++) assert_int_equal(v[i].n_done, EACH);
+    assert_ok(store_compact(s, &e), &e);
+    uint32_t count[PUTTERS * EACH] = {0};
+    assert_ok(numbered_count(beside, count, PUTTERS * EACH, &e), &e);
+    for (size_t i = 0; i < PUTTERS * EACH; i++) assert_int_equal(count[i], 1);
+    assert_null(store_open(p.dir, NULL, &e)); /* one writer at a time */
+    assert_int_equal(e.code, ERR_MISMATCH);
+    store_close(beside);
+    store_close(s);
+    place_free(&p);
+}
+
+/* A queue that is full refuses, and takes again when it has been written. */
+static void refuses_under_pressure(void **state)
+{
+    (void)state;
+    place p = place_new();
+    err e = {0};
+    store *s = open_at(p.dir, NULL, (store_opts){.no_threads = true, .max_queue = 20000});
+    size_t n = 0;
+    for (;; n++) {
+        arena a = {0};
+        model m;
+        assert_true(numbered_model(&a, n, &m));
+        bool ok = store_put(s, &(store_item){.model = &m}, &e);
+        arena_free(&a);
+        if (!ok) break;
+    }
+    assert_int_equal(e.code, ERR_LIMIT);
+    assert_true(n > 3);
+    e = (err){0};
+    assert_ok(store_commit(s, &e), &e);
+    put_number(s, n);
+    assert_u64(store_counted(s).refused_full, 1);
+    store_close(s);
+    place_free(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeps_every_layout),     cmocka_unit_test(removes_old_days),
+        cmocka_unit_test(removes_by_bytes),       cmocka_unit_test(sets_damaged_files_aside),
+        cmocka_unit_test(finds_changed_bytes),    cmocka_unit_test(reads_beside_the_writer),
+        cmocka_unit_test(refuses_under_pressure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
