@@ -160,7 +160,7 @@ bool answer_read(reader *r, const store_selector *q, const store_read_opts *o, a
     x.k.chunk = on_chunk;
     bool ok = builder_init(&x.b, a) || no_room(e);
     ok = ok && run(&x, q, e);
-    ok = ok && builder_finish(&x.b, out, e);
+    ok = ok && reader_name(r, o && o->names, &x.b, e) && builder_finish(&x.b, out, e);
     look_close(&x.k, r->world);
     arena_free(&x.work);
     return ok;

@@ -377,8 +377,8 @@ bool answer_sums(reader *r, const store_selector *q, const store_read_opts *o, a
     x.b.unique = true;
     ok = ok && reader_begin(r, q->start, q->end, e) && reader_look(r, &x.k, e);
     reader_end(r);
-    ok = ok && put_classes(&x, e) && builder_finish(&x.b, out, e) &&
-         (x.by_attributes || put_columns(&x, out, e));
+    ok = ok && put_classes(&x, e) && reader_name(r, o && o->names, &x.b, e) &&
+         builder_finish(&x.b, out, e) && (x.by_attributes || put_columns(&x, out, e));
     look_close(&x.k, r->world);
     return ok;
 }

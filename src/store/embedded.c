@@ -261,6 +261,18 @@ static bool on_counts(store *s, const store_selector *q, uint64_t step, str by, 
     return answered(x, answer_counts(&x->r, q, step, by, a, out, answer, e));
 }
 
+static bool on_put_names(store *s, const model *m, uint64_t *n, err *e)
+{
+    embedded *x = (embedded *)s;
+    names_db to;
+    if (x->read_only) return err_set(e, ERR_USAGE, "%s is open for reading", x->dir);
+    pthread_mutex_lock(&x->work);
+    bool ok = names_open(&to, &x->files, e) && names_put(&to, m, n, e);
+    names_close(&to);
+    pthread_mutex_unlock(&x->work);
+    return ok;
+}
+
 static store_counters on_counted(const store *s)
 {
     embedded *x = (embedded *)(uintptr_t)s;
@@ -285,6 +297,7 @@ const store_engine engine_embedded = {
     .list_labels = on_labels,
     .list_profiles = on_profiles,
     .counts = on_counts,
+    .put_names = on_put_names,
     .counted = on_counted,
     .stats = embedded_stats,
     .verify = embedded_verify,

@@ -25,6 +25,7 @@ typedef struct store_engine {
                           err *e);
     bool (*counts)(store *s, const store_selector *q, uint64_t step, str by, arena *a,
                    store_buckets *out, store_answer *x, err *e);
+    bool (*put_names)(store *s, const model *m, uint64_t *n, err *e);
     store_counters (*counted)(const store *s);
     bool (*stats)(store *s, arena *a, store_stats *out, err *e);
     bool (*verify)(store *s, void (*problem)(void *who, const char *line), void *who,

@@ -25,6 +25,7 @@ void reader_free(reader *r)
     free(r->days);
     zipper_free(&r->z);
     catalog_close(&r->catalog);
+    names_close(&r->names);
     arena_free(&r->raw);
     arena_free(&r->block);
     arena_free(&r->work);
@@ -188,6 +189,13 @@ void reader_end(reader *r)
     r->items.v = NULL;
     r->items.n = r->items.cap = 0;
     r->begun = false;
+}
+
+bool reader_name(reader *r, bool wanted, builder *b, err *e)
+{
+    if (!wanted) return true;
+    if (!r->names.db.db && !names_open(&r->names, &r->o, e)) return false;
+    return names_apply(&r->names, b, e);
 }
 
 /* ---- looks ---- */

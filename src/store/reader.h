@@ -8,6 +8,7 @@
 #include "store/filter.h"
 #include "store/item.h"
 #include "store/journal.h"
+#include "store/names.h"
 
 typedef struct raw_item {
     uint64_t seq;
@@ -25,6 +26,7 @@ typedef struct reader {
     arena raw, block; /* the journal's items; the block or item at hand */
     arena work, keep; /* of answers: maps of the dictionary at hand, what they add up */
     catalog catalog;  /* open once it is there */
+    names_db names;
     VEC(raw_item) items;
     uint64_t through;
     uint64_t n_damaged; /* in the journal, this time */
@@ -40,6 +42,9 @@ void reader_free(reader *r);
 /* first, last: items of the journal whose times do not meet them are left out; 0, 0: all. */
 NODISCARD bool reader_begin(reader *r, uint64_t start, uint64_t end, err *e);
 void reader_end(reader *r);
+
+/* Names for what b holds, if they are wanted. */
+NODISCARD bool reader_name(reader *r, bool wanted, builder *b, err *e);
 
 /* ---- going through what a selector means ---- */
 

@@ -78,6 +78,11 @@ bool store_counts(store *s, const store_selector *q, uint64_t step, str by, aren
     return s->engine->counts(s, q, step, by, a, out, answer, e);
 }
 
+bool store_put_names(store *s, const model *m, uint64_t *n, err *e)
+{
+    return s->engine->put_names(s, m, n, e);
+}
+
 store_counters store_counted(const store *s) { return s->engine->counted(s); }
 bool store_get_stats(store *s, arena *a, store_stats *out, err *e)
 {

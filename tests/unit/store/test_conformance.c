@@ -415,6 +415,59 @@ static void sums_what_is_read(void **state)
     end(t);
 }
 
+/* ---- names that come later ---- */
+
+/* One sample at an address of a binary, with or without a name; mapped at `base`. */
+static model at_address(arena *a, uint64_t base, const char *name)
+{
+    builder b;
+    model m;
+    err e = {0};
+    assert_true(builder_init(&b, a));
+    uint32_t build =
+        builder_attribute_str(&b, STR("process.executable.build_id.gnu"), STR("abcd1234"));
+    uint32_t of = builder_mapping(
+        &b, &(mapping){.memory_start = base, .memory_limit = base + 0x1000, .file_offset = 0x200},
+        &build, 1);
+    function f = {.name = builder_string(&b, str_of(name))};
+    line l = {.line = 7, .function = name ? builder_function(&b, &f) : 0};
+    uint32_t at = builder_location(&b, of, base + 0x40, &l, name ? 1 : 0, NULL, 0),
+             stack = builder_stack(&b, &at, 1);
+    profile *p = builder_profile(&b);
+    p->time_unix_nano = NOON;
+    builder_sample(&b, &(sample){.stack = stack, .values = &(int64_t){1}, .n_values = 1});
+    assert_ok(builder_finish(&b, &m, &e), &e);
+    return m;
+}
+
+static void names_old_samples(void **state)
+{
+    (void)state;
+    under_test *t = begin(NULL);
+    arena a = {0};
+    err e = {0};
+    model bare = at_address(&a, 0x7000, NULL), named = at_address(&a, 0x9000, "work"), got;
+    put(t, &bare);
+    compact(t);
+    uint64_t n;
+    assert_ok(store_put_names(t->s, &named, &n, &e), &e);
+    assert_u64(n, 1);
+    for (int i = 0; i < 4; i++) {
+        bool sums = i & 1, wanted = i & 2;
+        store_read_opts o = {.names = wanted};
+        assert_ok((sums ? store_read_sums : store_read)(t->s, &(store_selector){0}, &o, &a, &got,
+                                                        NULL, &e),
+                  &e);
+        const location *l = &got.dict.locations.v[got.dict.frames.v[0]];
+        assert_int_equal(l->lines.n, wanted ? 1 : 0);
+        if (!wanted) continue;
+        const function *f = &got.dict.functions.v[got.dict.lines.v[l->lines.at].function];
+        assert_true(str_eq(got.dict.strings.v[f->name], STR("work")));
+    }
+    arena_free(&a);
+    end(t);
+}
+
 /* ---- all engines ---- */
 
 static int use_engine(void **state)
@@ -433,6 +486,7 @@ int main(void)
             cmocka_unit_test_prestate_setup_teardown(counts_retries_once, use_engine, NULL, who),
             cmocka_unit_test_prestate_setup_teardown(selects, use_engine, NULL, who),
             cmocka_unit_test_prestate_setup_teardown(sums_what_is_read, use_engine, NULL, who),
+            cmocka_unit_test_prestate_setup_teardown(names_old_samples, use_engine, NULL, who),
         };
         failed += cmocka_run_group_tests_name(engines[i].name, tests, NULL, NULL);
     }
