@@ -23,7 +23,7 @@ static inline bool numbered_model(arena *a, uint64_t number, model *out)
         memcpy(p->profile_id, &(uint64_t[2]){number, ~number},
                16); /* the others are known by their content */
     for (uint32_t i = 0; i < 40; i++) {
-        function f = {.name = builder_string(&b, (str){"abcdefghijklmnop" + (number + i) % 8, 8})};
+        function f = {.name = builder_string(&b, (str){&"abcdefghijklmnop"[(number + i) % 8], 8})};
         line l = {.function = builder_function(&b, &f)};
         uint32_t at = builder_location(&b, 0, i * 16, &l, 1, NULL, 0);
         builder_sample(&b, &(sample){.stack = builder_stack(&b, &at, 1),

@@ -31,7 +31,7 @@ static inline void digests_free(digests *d)
 static inline void digests_settle(digests *d)
 {
     size_t k = 0;
-    qsort(d->v, d->n, sizeof *d->v, digest_order);
+    if (d->n) qsort(d->v, d->n, sizeof *d->v, digest_order);
     for (size_t i = 0; i < d->n; i++)
         if (!i || d->v[i] != d->v[k - 1]) d->v[k++] = d->v[i];
     d->n = k;
