@@ -363,10 +363,9 @@ static const command all_commands[COMMAND_COUNT] = {
                      "compact and import want it for themselves. An export to OTLP is a stream "
                      "of messages as the Collector's file exporter writes it; other formats get "
                      "one profile file.",
-            .examples = {{"How large, and of what?", "kiln store stats /var/lib/kiln"},
+            .examples = {{"How large, and of what?", "kiln store stats data"},
                          {"One service as pprof",
-                          "kiln store export --select 'cpu{service.name=\"checkout\"}' "
-                          "/var/lib/kiln checkout.pb.gz"},
+                          "kiln store export --select 'cpu{service.name=shop}' data shop.pb.gz"},
                          {"Move everything",
                           "kiln store export old all.otlp && kiln store import new "
                           "all.otlp"}},
