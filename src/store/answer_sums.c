@@ -123,18 +123,24 @@ static bool append_all(summing *x, sum_class *c)
         !vec_reserve(x->a, &to->stacks, n) || !vec_reserve(x->a, &c->stacks, n) ||
         !vec_reserve(x->keep, &c->sums, n))
         return false;
+    const uint32_t *frame = from->frames.v, *known = x->g.location;
+    uint32_t *out = to->frames.v + to->frames.n; /* grafting locations does not touch stacks */
     for (size_t i = 0; i < n; i++) {
-        if (i + AHEAD < n)
-            __builtin_prefetch(from->frames.v + from->stacks.v[x->touched[i + AHEAD]]);
+        if (i + AHEAD < n) {
+            const uint32_t *ahead = frame + from->stacks.v[x->touched[i + AHEAD]];
+            __builtin_prefetch(ahead);
+            __builtin_prefetch(ahead + 16);
+        }
         uint32_t stack = x->touched[i];
         int64_t v = x->dense[stack];
         x->dense[stack] = 0;
         if (!v) continue;
         span s = dict_stack(from, stack);
-        for (uint32_t k = 0; k < s.n; k++) {
-            uint32_t l = from->frames.v[s.at + k], known = x->g.location[l];
-            to->frames.v[to->frames.n++] = LIKELY(known) ? known - 1 : graft_location(&x->g, l);
+        for (uint32_t k = s.at; k < s.at + s.n; k++) {
+            uint32_t l = known[frame[k]];
+            *out++ = LIKELY(l) ? l - 1 : graft_location(&x->g, frame[k]);
         }
+        to->frames.n += s.n;
         c->stacks.v[c->stacks.n++] = s.n ? (uint32_t)dict_n_stacks(to) : 0;
         c->sums.v[c->sums.n++] = v;
         if (s.n) to->stacks.v[to->stacks.n++] = (uint32_t)to->frames.n;
