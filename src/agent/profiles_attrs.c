@@ -88,7 +88,7 @@ static void add_logs(making *m, const agent_sample *s, const agent_thread *t)
     bool body = m->in->style == PROFILES_TEXT;
     snprintf(text, sizeof text, "%s%s", body ? "linux.Thread.State: " : "",
              profiles_state_name(s->state));
-    add(m, builder_attribute_str(&m->b, STR(KILN_ATTR_THREAD_STATE), str_of(text)));
+    add(m, builder_attribute_str(&m->b, STR(ATTR_THREAD_STATE), str_of(text)));
     if (!body) return;
     profiles_thread_text(s, t, m->in->boot, m->in->ticks, text, sizeof text);
     add(m, builder_attribute_str(&m->b, STR(KILN_ATTR_SPLUNK_THREAD), str_of(text)));
@@ -106,7 +106,7 @@ void profiles_set_attrs(making *m, const agent_sample *s)
         add_logs(m, s, t);
     } else {
         str state = str_of(profiles_state_name(s->state));
-        add(m, builder_attribute_str(&m->b, STR(KILN_ATTR_THREAD_STATE), state));
+        add(m, builder_attribute_str(&m->b, STR(ATTR_THREAD_STATE), state));
         if (s->wchan[0])
             add(m, builder_attribute_str(&m->b, STR(KILN_ATTR_THREAD_WCHAN), str_of(s->wchan)));
     }

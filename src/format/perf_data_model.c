@@ -170,7 +170,7 @@ static uint32_t row_attrs(perf_data *d, const perf_row *row, uint32_t attrs[ROW_
         w->comm_attr,
         cpu_attr(d, row->cpu),
         text_attr(d, STR(ATTR_CONTAINER_ID), container),
-        text_attr(d, STR(KILN_ATTR_THREAD_STATE), state),
+        text_attr(d, STR(ATTR_THREAD_STATE), state),
         row->upper ? text_attr(d, STR(KILN_ATTR_OFF_CPU_BOUND), STR("upper")) : 0,
     };
     uint32_t n = 0;

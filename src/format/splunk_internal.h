@@ -24,7 +24,6 @@
 #define SPLUNK_EVENT_NAME "source.event.name"
 #define SPLUNK_ALLOCATED "memory.allocated"
 #define SPLUNK_TRUNCATED "thread.stack.truncated"
-#define SPLUNK_STATE "thread.state"
 #define SPLUNK_OS_ID "thread.os.id"
 #define SPLUNK_PROFILE_ID "profile_id"
 #define SPLUNK_PPROF "pprof-gzip-base64"

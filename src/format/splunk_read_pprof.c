@@ -34,7 +34,7 @@ static label_kind kind_of(const dict *d, const attribute *v)
                  {SPLUNK_PERIOD, LABEL_PERIOD, ANY_INT},
                  {"trace_id", LABEL_TRACE, ANY_STRING},
                  {"span_id", LABEL_SPAN, ANY_STRING},
-                 {SPLUNK_STATE, LABEL_STATE, ANY_STRING},
+                 {ATTR_THREAD_STATE, LABEL_STATE, ANY_STRING},
                  {SPLUNK_TRUNCATED, LABEL_TRUNCATED, ANY_STRING},
                  {ATTR_THREAD_NAME, LABEL_PLAIN, ANY_STRING},
                  {SPLUNK_EVENT_NAME, LABEL_PLAIN, ANY_STRING}};
@@ -86,7 +86,7 @@ static bool take_label(splunk_reader *r, body *b, uint32_t attr, splunk_row *w, 
     case LABEL_PERIOD: w->period_ms = splunk_period_ms(v->i); return true;
     case LABEL_TRACE: seen->trace = attr; return true;
     case LABEL_SPAN: seen->span_id = attr; return true;
-    case LABEL_STATE: return splunk_list_str(r, &r->row_attrs, KILN_ATTR_THREAD_STATE, any_str(v));
+    case LABEL_STATE: return splunk_list_str(r, &r->row_attrs, ATTR_THREAD_STATE, any_str(v));
     case LABEL_TRUNCATED:
         if (!is_true(any_str(v))) break;
         return splunk_list_add(r, &r->row_attrs,

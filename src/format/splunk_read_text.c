@@ -91,7 +91,7 @@ static bool thread_attrs(splunk_reader *r, const splunk_stack *s)
             !splunk_list_str(r, to, KILN_ATTR_SPLUNK_THREAD, rest))
             return false;
     }
-    return splunk_list_str(r, to, KILN_ATTR_THREAD_STATE, s->state.n ? s->state : t->status);
+    return splunk_list_str(r, to, ATTR_THREAD_STATE, s->state.n ? s->state : t->status);
 }
 
 /* Attributes that are fields of the sample, the Profile or the format. */

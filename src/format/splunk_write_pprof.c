@@ -43,8 +43,6 @@ static uint32_t label_of(const splunk_writer *w, pass *t, uint32_t attr, bool *h
 {
     const attribute *at = &w->d->attributes.v[attr];
     str key = dict_str(w->d, at->key);
-    if (str_eq(key, STR(KILN_ATTR_THREAD_STATE)) && at->value.kind == ANY_STRING)
-        return builder_attribute_str(&t->b, STR(SPLUNK_STATE), any_str(&at->value));
     if (str_eq(key, STR(KILN_ATTR_STACK_TRUNCATED)) && at->value.kind == ANY_BOOL && at->value.i)
         return builder_attribute_str(&t->b, STR(SPLUNK_TRUNCATED), STR("true"));
     *has_period |= str_eq(key, STR(SPLUNK_PERIOD));

@@ -144,7 +144,7 @@ static bool sample_attrs(splunk_writer *w, const sample *s, stack_facts *f, splu
             f->name = at;
         else if (str_eq(key, STR(ATTR_THREAD_ID)))
             f->id = at;
-        else if (str_eq(key, STR(KILN_ATTR_THREAD_STATE)))
+        else if (str_eq(key, STR(ATTR_THREAD_STATE)))
             f->state = at;
         else if (str_eq(key, STR(KILN_ATTR_SPLUNK_THREAD)))
             f->thread = at;

@@ -27,8 +27,7 @@ static role role_of(laying *x, const model *m, uint32_t i)
     } all[] = {{ATTR_THREAD_ID, ROLE_ID},
                {ATTR_THREAD_NAME, ROLE_NAME},
                {ATTR_PROCESS_PID, ROLE_PROCESS},
-               {"thread.state", ROLE_STATE},
-               {KILN_ATTR_THREAD_STATE, ROLE_STATE}};
+               {ATTR_THREAD_STATE, ROLE_STATE}};
     if (x->roles[i]) return x->roles[i];
     const attribute *t = &m->dict.attributes.v[i];
     str key = dict_str(&m->dict, t->key);

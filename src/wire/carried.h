@@ -6,6 +6,7 @@
 #define ATTR_FRAME_TYPE "profile.frame.type"                             /* location */
 #define ATTR_THREAD_ID "thread.id"                                       /* sample, int */
 #define ATTR_THREAD_NAME "thread.name"                                   /* sample */
+#define ATTR_THREAD_STATE "thread.state"                                 /* sample; by Splunk's */
 #define ATTR_CPU "cpu.logical_number"                                    /* sample, int */
 #define ATTR_PROCESS_PID "process.pid"                                   /* resource, sample, int */
 #define ATTR_CONTAINER_ID "container.id"                                 /* sample */
@@ -50,7 +51,6 @@
 #define KILN_ATTR_ACTIVE_PROFILE "kiln.active_profile"                   /* scope, int */
 #define KILN_ATTR_FRAME_ANNOTATION "kiln.frame.annotation"               /* location */
 #define KILN_ATTR_VALUE_SCALE "kiln.value_scale"                         /* profile, int */
-#define KILN_ATTR_THREAD_STATE "kiln.thread.state"                       /* sample */
 #define KILN_ATTR_THREAD_WCHAN "kiln.thread.wchan"                       /* sample */
 #define KILN_ATTR_STACK_TRUNCATED "kiln.stack.truncated"                 /* sample, bool */
 #define KILN_ATTR_SAMPLES_LOST "kiln.samples_lost"                       /* profile, int */

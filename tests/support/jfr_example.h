@@ -252,17 +252,17 @@ static inline void check_example(const model *m)
     assert_int_equal(p->n_samples, 2);
     assert_sample(m, p, 0,
                   "libc.so.6.read[native] app.Main.run:42[jvm] | thread.id=77 thread.name=main "
-                  "kiln.jfr.thread_id=1 kiln.thread.state=STATE_RUNNABLE | 100 200 |");
+                  "kiln.jfr.thread_id=1 thread.state=STATE_RUNNABLE | 100 200 |");
     assert_sample(m, p, 1,
                   "app.Main.run[jvm] | thread.id=78 thread.name=VM Thread "
-                  "kiln.thread.state=STATE_RUNNABLE kiln.stack.truncated=1 | 300 |");
+                  "thread.state=STATE_RUNNABLE kiln.stack.truncated=1 | 300 |");
     assert_u64(p->time_unix_nano, header.start_ns);
     assert_u64(p->duration_nano, 1000000000);
     assert_u64(p->period, 20000000);
     p = profile_named(m, "cpu", "nanoseconds");
     assert_sample(m, p, 1,
                   "app.Main.run[jvm] | thread.id=78 thread.name=VM Thread "
-                  "kiln.thread.state=STATE_RUNNABLE kiln.stack.truncated=1 | 300 | 20000000");
+                  "thread.state=STATE_RUNNABLE kiln.stack.truncated=1 | 300 | 20000000");
     p = profile_named(m, "delay", "nanoseconds"); /* began before the chunk */
     assert_sample(m, p, 0,
                   "libc.so.6.read[native] app.Main.run:42[jvm] | thread.id=77 thread.name=main "

@@ -19,7 +19,7 @@ static void test_reads(void **state)
         check_example(&both[fixed]);
         assert_int_equal(l.n, 5); /* in order of the types */
         assert_int_equal(l.v[0].concept, LOSS_EVENT_DETAIL);
-        assert_string_equal(l.v[0].carried_as, "kiln.thread.state");
+        assert_string_equal(l.v[0].carried_as, "thread.state");
         assert_string_equal(l.v[0].path, "jdk.ExecutionSample.state");
         assert_u64(l.v[0].count, 5); /* and two classes */
         assert_int_equal(l.v[1].concept, LOSS_EVENT_DETAIL);
@@ -210,9 +210,9 @@ static void test_texts(void **state)
         model out;
         ledger l = {0};
         assert_ok(read_it(&m, &(read_opts){.ledger = &l}, &a, &out, &e), &e);
-        char want[128] = "| kiln.thread.state=STATE_RUNNABLE | 0 |";
+        char want[128] = "| thread.state=STATE_RUNNABLE | 0 |";
         if (cases[i].want)
-            snprintf(want, sizeof want, "| thread.name=%s kiln.thread.state=STATE_RUNNABLE | 0 |",
+            snprintf(want, sizeof want, "| thread.name=%s thread.state=STATE_RUNNABLE | 0 |",
                      cases[i].want);
         assert_sample(&out, profile_named(&out, "samples", "count"), 0, want);
         unsigned bad = 0;

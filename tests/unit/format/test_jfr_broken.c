@@ -18,7 +18,7 @@ static void test_chunks(void **state)
     assert_int_equal(out.profiles.n, 6);
     assert_sample(&out, profile_named(&out, "cpu", "nanoseconds"), 1,
                   "app.Main.run[jvm] | thread.id=78 thread.name=VM Thread "
-                  "kiln.thread.state=STATE_RUNNABLE kiln.stack.truncated=1 | 300 300 | "
+                  "thread.state=STATE_RUNNABLE kiln.stack.truncated=1 | 300 300 | "
                   "20000000 20000000");
     arena_free(&a);
 
@@ -270,7 +270,7 @@ static void test_hostile(void **state)
     assert_ok(read_it(&m, &(read_opts){.ledger = &l}, &a, &out, &e), &e);
     assert_sample(&out, &out.profiles.v[0], 0,
                   "| thread.id=77 thread.name=main kiln.jfr.thread_id=1 "
-                  "kiln.thread.state=STATE_RUNNABLE | 0 |");
+                  "thread.state=STATE_RUNNABLE | 0 |");
     assert_int_equal(l.v[l.n - 1].concept, LOSS_INDEX_REPAIRED);
     arena_free(&a);
     buf_free(&m.out);

@@ -64,7 +64,7 @@ static void see(fixture *x, const char *stack, const char *thread, uint64_t at, 
 {
     uint64_t time = BEGIN + at * 1000000;
     uint32_t attrs[2] = {builder_attribute_str(&x->b, STR(ATTR_THREAD_NAME), str_of(thread)),
-                         builder_attribute_str(&x->b, STR(KILN_ATTR_THREAD_STATE), STR("S"))};
+                         builder_attribute_str(&x->b, STR(ATTR_THREAD_STATE), STR("S"))};
     uint8_t trace[16] = {1}, id[8] = {(uint8_t)(1 + at / 1000)};
     builder_sample(&x->b, &(sample){.stack = stack_of(x, stack),
                                     .link = at < 2000 ? builder_link(&x->b, trace, id) : 0,
