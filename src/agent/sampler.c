@@ -143,8 +143,8 @@ static void check_signals(capture *c)
     int round = atomic_load(&c->round), event = atomic_load(&c->event);
     int wanted = (int)atomic_load(&c->yield); /* by a call of sigaction, which waits */
     if (round && (round == wanted || !signo_ours(round))) {
-        round = signo_free();
-        if (round && !signo_take(round)) round = 0;
+        do round = signo_free();
+        while (round && !signo_take(round));
     }
     if (event && (event == wanted || !signo_ours(event))) event = 0;
     if (round == c->round && event == c->event) return;

@@ -29,7 +29,13 @@ bool signo_take(int sig)
     struct sigaction ours = {.sa_sigaction = handler_run,
                              .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     sigfillset(&ours.sa_mask);
-    return sigaction(sig, &ours, NULL) == 0;
+    struct sigaction old;
+    if (sigaction(sig, &ours, &old) != 0) return false;
+    bool theirs =
+        old.sa_flags & SA_SIGINFO ? old.sa_sigaction != handler_run : old.sa_handler != SIG_DFL;
+    if (theirs)
+        (void)sigaction(sig, &old, NULL); /* the program was quicker since signo_free looked */
+    return !theirs;
 }
 
 bool signo_ours(int sig)

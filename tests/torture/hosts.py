@@ -71,8 +71,10 @@ def host_cases(build):
     program = f'{build}/tests/torture_host'
     names = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
     cores = {'ends_abort', 'ends_segv', 'ends_segv_thread', 'ends_last_word'}
+    # Events are descriptors in the program's table: one that closes what it has not opened may meet an event that is being made.
+    no_events = {'closes_all': ('timer', 'wall', 'splunk', 'off')}
     for name in names:
-        yield Host(name, [program, name, '{seed}', '{percent}'], 'host', core=name in cores)
+        yield Host(name, [program, name, '{seed}', '{percent}'], 'host', core=name in cores, modes=no_events.get(name))
     yield Host('exceptions', [f'{build}/tests/torture_cxx', '{seed}'], 'host')
 
 
@@ -82,10 +84,11 @@ def asan_cases(build):
     libasan = subprocess.run(['gcc', '-print-file-name=libasan.so'], capture_output=True, text=True, check=False).stdout.strip()
     if not os.path.exists(program) or not os.path.exists(libasan):
         return
-    # Not what ASan itself does not bear: forks amid threads that allocate, other stacks, cancelled threads, tight limits.
-    for name in ('fork', 'fork_lives_on', 'vfork', 'spawn', 'storm', 'storm_detached', 'trees', 'small_stacks', 'key_destructors',
+    # Not what ASan itself does not bear: forks amid threads that allocate (the agent's do; gcc 12's ASan has no handlers for
+    # fork, its locks stay held in the child), other stacks, cancelled threads, tight limits.
+    for name in ('vfork', 'spawn', 'storm', 'storm_detached', 'trees', 'small_stacks', 'key_destructors',
                  'exit_amid_threads', 'mask_games', 'all_realtime', 'other_profiler', 'amid_malloc', 'waits', 'locks', 'long_jumps',
-                 'recursion', 'loads', 'loads_at_once', 'ends__exit', 'ends_quick', 'closes_all'):
+                 'recursion', 'loads', 'loads_at_once', 'ends__exit', 'ends_quick'):
         yield Host(f'asan: {name}', [program, name, '{seed}', '{asan_percent}'], 'asan', level=False,
                    env={'ASAN_OPTIONS': 'detect_leaks=0:handle_segv=0:handle_abort=0', 'LD_PRELOAD': libasan},
                    modes=('cpu', 'timer', 'wall', 'both'))
