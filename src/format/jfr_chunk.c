@@ -245,9 +245,12 @@ static bool is_kept(const jplan *p, str field)
 static void account_carried(jfr *r, const jtype *t)
 {
     static const char *const keys[JFR_SLOTS] = {
-        [S_STATE] = ATTR_THREAD_STATE,         [S_CLASS] = KILN_ATTR_JFR_CLASS,
-        [S_SPAN] = KILN_ATTR_JFR_SPAN_ID,           [S_TRACE] = KILN_ATTR_JFR_TRACE_ID,
-        [S_ROOT_SPAN] = KILN_ATTR_JFR_ROOT_SPAN_ID, [S_SPAN_NAME] = KILN_ATTR_JFR_SPAN_NAME,
+        [S_STATE] = ATTR_THREAD_STATE,
+        [S_CLASS] = KILN_ATTR_JFR_CLASS,
+        [S_SPAN] = KILN_ATTR_JFR_SPAN_ID,
+        [S_TRACE] = KILN_ATTR_JFR_TRACE_ID,
+        [S_ROOT_SPAN] = KILN_ATTR_JFR_ROOT_SPAN_ID,
+        [S_SPAN_NAME] = KILN_ATTR_JFR_SPAN_NAME,
         [S_CONTEXT] = KILN_ATTR_JFR_CONTEXT_ID,
     };
     char path[128];

@@ -281,8 +281,7 @@ uint32_t jfr_state_attr(jfr *r, jtype *t, uint64_t key)
     if (!x) return 0;
     if (!x->memo) {
         str text = jfr_constant_text(r, t, x->at);
-        uint32_t attr =
-            text.n ? builder_attribute_str(&r->b, STR(ATTR_THREAD_STATE), text) : 0;
+        uint32_t attr = text.n ? builder_attribute_str(&r->b, STR(ATTR_THREAD_STATE), text) : 0;
         x->memo = attr + 1;
     }
     return x->memo - 1;
