@@ -27,6 +27,7 @@ struct conn {
     uint32_t watching;
     bool paused, failed, unsaid; /* unsaid: `drained` is due when all is out */
     bool mute;                   /* the peer stopped listening, but may have said why */
+    bool finished;               /* no more from us */
     unsigned busy;               /* events under way: freeing waits for them */
     bool dead;                   /* closed while busy */
 };
@@ -65,14 +66,27 @@ static void destroy(conn *c)
     free(c);
 }
 
+/* TLS has a word of its own for the end: a courtesy, it may be lost. */
+static void say_end(conn *c)
+{
+    if (!c->tls || c->state != CONN_OPEN || c->failed || c->finished || c->out.n) return;
+    tls_end(c->tls, &c->out);
+    if (c->out.n) (void)c->world->send(c->world->who, c->watch.fd, c->out.p, c->out.n);
+    buf_reset(&c->out);
+}
+
+void conn_finish(conn *c)
+{
+    if (c->dead || c->failed || c->finished) return;
+    say_end(c);
+    c->finished = true;
+    (void)shutdown(c->watch.fd, SHUT_WR);
+}
+
 void conn_close(conn *c)
 {
     if (!c) return;
-    if (c->tls && c->state == CONN_OPEN && !c->failed &&
-        !c->out.n) { /* a courtesy; it may be lost */
-        tls_end(c->tls, &c->out);
-        if (c->out.n) (void)c->world->send(c->world->who, c->watch.fd, c->out.p, c->out.n);
-    }
+    say_end(c);
     release(c);
     c->dead = true;
     if (!c->busy) destroy(c);

@@ -38,5 +38,9 @@ void conn_pause(conn *c, bool paused); /* a paused connection reads nothing: the
 bool conn_dialled(const conn *c);      /* the peer was reached */
 tls *conn_tls(const conn *c);          /* NULL: plaintext */
 
+/* No more from us, once all has gone out; the peer may still be heard.  Closing a socket with bytes that nobody read takes back
+ * what was said before: who answers early and closes says this first, and listens for a while. */
+void conn_finish(conn *c);
+
 /* Closes and frees, without an event.  What is unsent is lost. */
 void conn_close(conn *c);

@@ -181,6 +181,7 @@ static bool end_head(http1 *h, err *e)
     unsigned s = h->m->status;
     bool response = h->kind == HTTP1_RESPONSE;
     if (h->chunked && h->has_length) return fail(h, e, "both a length and chunks");
+    if (h->chunked && !h->minor && !response) return fail(h, e, "chunks in HTTP/1.0");
     if (response && s >= 100 && s < 200) { /* interim: the real one follows */
         if (s == 101) return fail(h, e, "the peer switches protocols, which nobody asked for");
         http_message_reset(h->m);
@@ -358,8 +359,10 @@ bool http1_put_response(buf *b, unsigned status, const http_header *h, size_t n,
         {413, "Content Too Large"},
         {415, "Unsupported Media Type"},
         {429, "Too Many Requests"},
+        {431, "Request Header Fields Too Large"},
         {500, "Internal Server Error"},
         {503, "Service Unavailable"},
+        {504, "Gateway Timeout"},
     };
     const char *text = "";
     for (size_t i = 0; i < ARRAY_LEN(words); i++)

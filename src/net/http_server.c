@@ -18,6 +18,9 @@ enum {
     TICKS = 4, /* a stall is measured in so many pieces */
 };
 
+#define LINGER_NS (5 * NS_PER_S)
+#define MAX_UNSENT ((size_t)1 << 20) /* who asks and does not listen is asked to wait */
+
 static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 enum { PREFACE = sizeof preface - 1 };
 
@@ -58,6 +61,8 @@ struct client {
     unsigned slow;    /* ticks without min_rate */
     bool reading;     /* HTTP/1.1: a request has begun */
     bool closing;     /* as soon as all is out */
+    bool unread;      /* HTTP/1.1: answered before all of the request came */
+    bool lingers;     /* all is out; until the peer has heard it, or LINGER_NS */
     bool busy, dead;  /* an event is under way; freed after it */
     char peer[72];
 };
@@ -96,6 +101,12 @@ static void enlist(client *c)
 }
 
 static bool is_reading(const client *c) { return c->h2 ? h2_reading(c->h2) > 0 : c->reading; }
+
+/* Nothing but a part of a head has come. */
+static bool is_heading(const client *c)
+{
+    return !c->speaks || (c->speaks == SPEAKS_HTTP1 && c->reading && c->http1->state <= HTTP1_HEAD);
+}
 
 static bool is_idle(const client *c) { return !c->exchanges && !is_reading(c); }
 
@@ -199,9 +210,12 @@ static void on_tick(void *who)
     http_server *s = c->s;
     uint64_t age = loop_now(s->loop) - c->since;
     bool outer = enter(c);
-    bool heads = !c->speaks || (c->speaks == SPEAKS_HTTP1 && c->reading && c->http1 &&
-                                c->http1->state <= HTTP1_HEAD);
-    if (heads && age >= s->o.head_ns)
+    if (c->lingers) {
+        end_client(c);
+        leave(c, outer);
+        return;
+    }
+    if (is_heading(c) && age >= s->o.head_ns)
         end_counted(c, &s->n.closed_slow);
     else if (is_stalled(c))
         end_counted(c, &s->n.closed_slow);
@@ -262,6 +276,7 @@ static void flush_h2(client *c)
         return;
     }
     conn_flush(c->conn);
+    if (conn_unsent(c->conn) > MAX_UNSENT) conn_pause(c->conn, true); /* until on_drained */
     if (h2_over(c->h2)) c->closing = true;
 }
 
@@ -349,14 +364,15 @@ static void turn_away(client *c, const err *e)
     snprintf(text, sizeof text, "%s\n", e->msg);
     if (http1_put_response(b, status, head, 2, strlen(text), &ignored)) buf_z(b, text);
     conn_flush(c->conn);
-    c->closing = true;
+    c->closing = c->unread = true;
     c->s->n.closed_broken++;
 }
 
 static void take_http1(client *c, str bytes)
 {
     err e = {0};
-    while (bytes.n && !c->dead && !c->closing && !c->exchanges) {
+    while (bytes.n && !c->dead && !c->closing && !c->exchanges &&
+           conn_unsent(c->conn) <= MAX_UNSENT) {
         http1_state before = c->http1->state;
         if (!c->reading) c->reading = true, refresh(c);
         if (!http1_feed(c->http1, &bytes, &e)) {
@@ -374,7 +390,7 @@ static void take_http1(client *c, str bytes)
         hand_out(c, &c->message, 0);
     }
     if (c->dead || c->closing || !bytes.n) return;
-    buf_str(&c->rest, bytes); /* pipelined: after the answer */
+    buf_str(&c->rest, bytes); /* pipelined: after the answer, when it has gone out */
     if (c->rest.failed)
         end_client(c);
     else
@@ -412,9 +428,23 @@ static void take_plain(client *c, str bytes)
 
 /* ---- what the connection tells ---- */
 
+/* Closed at once, an answer to a request whose rest is still coming would be lost with it. */
+static void linger(client *c)
+{
+    http_server *s = c->s;
+    c->lingers = true;
+    conn_finish(c->conn);
+    conn_pause(c->conn, false);
+    loop_arm(s->loop, &c->tick, loop_now(s->loop) + LINGER_NS);
+}
+
 static void close_when_out(client *c)
 {
-    if (!c->dead && c->closing && !c->exchanges && !conn_unsent(c->conn)) end_client(c);
+    if (c->dead || c->lingers || !c->closing || c->exchanges || conn_unsent(c->conn)) return;
+    if (c->unread)
+        linger(c);
+    else
+        end_client(c);
 }
 
 static void on_open(void *who, conn *k) { (void)who, (void)k; }
@@ -444,11 +474,25 @@ static void on_data(void *who, conn *k, str bytes)
     leave(c, outer);
 }
 
+/* What waits of HTTP/1.1: requests that came before the answer to the last one had gone out. */
+static void take_rest(client *c)
+{
+    buf rest = c->rest;
+    c->rest = (buf){0};
+    conn_pause(c->conn, false);
+    if (rest.n) take_plain(c, buf_view(&rest));
+    buf_free(&rest);
+}
+
 static void on_drained(void *who, conn *k)
 {
     (void)k;
     client *c = who;
     bool outer = enter(c);
+    if (c->speaks == SPEAKS_HTTP1 && !c->exchanges && !c->closing && !c->dead)
+        take_rest(c);
+    else if (c->h2)
+        conn_pause(c->conn, false);
     close_when_out(c);
     leave(c, outer);
 }
@@ -497,11 +541,14 @@ static void on_first(void *who, uint32_t events)
 
 /* ---- accepting ---- */
 
+/* Who comes is let in before those who say nothing, or begin to speak and do not go on. */
 static bool make_room(http_server *s)
 {
     if (s->n.connections < s->o.connections) return true;
     client *c = s->oldest;
     while (c && !is_idle(c)) c = c->next;
+    if (!c)
+        for (c = s->oldest; c && !is_heading(c);) c = c->next;
     s->n.closed_full++;
     if (c) end_client(c);
     return c != NULL;
@@ -576,7 +623,7 @@ http_server *http_server_open(loop *l, const http_limits *o, const http_server_e
     http_server *s = calloc(1, sizeof *s);
     if (!s) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
     *s = (http_server){.loop = l, .o = *o, .ev = *ev};
-    if (!s->o.connections) s->o.connections = 4096;
+    if (!s->o.connections) s->o.connections = HTTP_CONNECTIONS;
     if (!s->o.streams) s->o.streams = 100;
     if (!s->o.body) s->o.body = (size_t)64 << 20;
     if (!s->o.bodies) s->o.bodies = (size_t)128 << 20;
@@ -697,6 +744,7 @@ static bool answer_http1(client *c, const http_response *r, bool bare, err *e)
     if (r->body && !bare) buf_str(b, buf_view(r->body));
     conn_flush(c->conn);
     c->closing |= !keep;
+    c->unread |= c->message.trouble != HTTP_WHOLE;
     return !b->failed || err_set(e, ERR_LIMIT, "out of memory");
 }
 
@@ -705,11 +753,7 @@ static void go_on(client *c)
 {
     if (c->dead || c->closing) return;
     begin_request(c);
-    buf rest = c->rest;
-    c->rest = (buf){0};
-    conn_pause(c->conn, false);
-    if (rest.n) take_plain(c, buf_view(&rest));
-    buf_free(&rest);
+    if (conn_unsent(c->conn) <= MAX_UNSENT) take_rest(c); /* otherwise on_drained does */
 }
 
 void http_answer(http_exchange *x, const http_response *r)

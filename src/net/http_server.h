@@ -5,7 +5,8 @@
  *                                                           └ HTTP/1.1 ┴─ admit ─ request ... http_answer
  *
  * Requests are handed out whole, in bounded memory, and answered at once or later; all of it in the loop's thread.  A client that
- * is slow, idle, or floods is closed by the limits below, and counted; a full house closes the longest idle connection. */
+ * is slow, idle, or floods is closed by the limits below, and counted; a full house closes the connection that was idle longest,
+ * otherwise the one that has been at its head longest. */
 #pragma once
 #include "net/loop.h"
 #include "net/message.h"
@@ -14,9 +15,11 @@
 typedef struct http_server http_server;
 typedef struct http_exchange http_exchange; /* a request that has no answer yet */
 
+enum { HTTP_CONNECTIONS = 4096 };
+
 /* Zeros are the defaults. */
 typedef struct http_limits {
-    uint32_t connections; /* at a time; 4096 */
+    uint32_t connections; /* at a time; HTTP_CONNECTIONS */
     uint32_t streams;     /* of one HTTP/2 connection at a time; 100 */
     size_t body;          /* bytes of one body unless `admit` says otherwise; 64 MiB */
     size_t bodies;        /* bytes of all bodies that are held; 128 MiB */

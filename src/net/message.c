@@ -39,13 +39,19 @@ static void leave_pool(http_message *m)
     m->pooled = 0;
 }
 
+static bool has_room(const http_pool *p, const http_message *m, size_t n)
+{
+    size_t max = m->body.n + n > HTTP_SMALL_BODY ? p->max - p->max / 4 : p->max;
+    return p->used <= max && n <= max - p->used;
+}
+
 void http_message_body_or_trouble(http_message *m, str bytes)
 {
     http_pool *p = m->pool;
     if (m->trouble) return;
     if (m->body.limit && bytes.n > m->body.limit - m->body.n)
         m->trouble = HTTP_TOO_LARGE;
-    else if (p && bytes.n > p->max - p->used)
+    else if (p && !has_room(p, m, bytes.n))
         m->trouble = HTTP_PRESSED;
     else
         buf_str(&m->body, bytes);

@@ -12,6 +12,7 @@ enum {
     HTTP_MAX_HEADERS = 256,   /* their count */
     HTTP_MAX_ANSWER =
         4 << 20, /* bytes of a response's body (T-14), unless the caller says otherwise */
+    HTTP_SMALL_BODY = 1 << 20,
 };
 
 typedef struct http_header {
@@ -28,7 +29,8 @@ typedef enum http_trouble {
     HTTP_UNWANTED,  /* `admit` wants no body: whoever answers knows why */
 } http_trouble;
 
-/* Bytes of bodies that are held at a time, over all connections of a server. */
+/* Bytes of bodies that are held at a time, over all connections of a server.  The last quarter is for those of at most
+ * HTTP_SMALL_BODY: a few large ones that take their time do not keep everybody out. */
 typedef struct http_pool {
     size_t used, max;
 } http_pool;

@@ -176,6 +176,8 @@ static const struct {
     {"signed chunk",
      "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n+1\r\na\r\n0\r\n\r\n",
      "400 ", true},
+    {"chunks in HTTP/1.0", "POST /a HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+     "chunks in HTTP/1.0", true},
     {"no HTTP", "hello\r\n\r\n", "400 ", true},
 };
 
@@ -297,6 +299,89 @@ static void test_full_house(void **state)
     assert_non_null(strstr(hear(c, &over), "200 OK"));
     assert_int_equal(http_server_count(r.s).closed_full, 1);
     close(a), close(b), close(c);
+    close_rig(&r);
+}
+
+/* Heads that never end do not keep anybody out. */
+static void test_full_of_heads(void **state)
+{
+    (void)state;
+    rig r;
+    bool over;
+    open_rig(&r, &(http_limits){.connections = 2});
+    int a = dial(&r), b = dial(&r);
+    say(&r, a, "GET /a HTTP/1.1\r\nX");
+    say(&r, b, "GET /a HTTP/1.1\r\nX");
+    int c = dial(&r);
+    say(&r, c, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_non_null(strstr(hear(c, &over), "200 OK"));
+    hear(a, &over);
+    assert_true(over);
+    hear(b, &over);
+    assert_false(over);
+    close(a), close(b), close(c);
+    close_rig(&r);
+}
+
+/* Who asks again and again and does not listen is not read from any more; who listens then gets all of it. */
+static void test_deaf(void **state)
+{
+    (void)state;
+    rig r;
+    open_rig(&r, &(http_limits){0});
+    static char path[6000], asked[1 << 20], heard[64 << 10];
+    memset(path, 'a', sizeof path - 1);
+    int n = 0, fd = dial(&r);
+    size_t sent = 0, got = 0,
+           one = (size_t)snprintf(asked, sizeof asked, "GET /%s HTTP/1.1\r\nHost: x\r\n\r\n", path);
+    for (int idle = 0; idle < 4;) { /* until nobody takes anything any more */
+        ssize_t k = send(fd, asked + sent % one, one - sent % one, MSG_NOSIGNAL | MSG_DONTWAIT);
+        idle = k > 0 ? 0 : idle + 1;
+        if (k > 0) sent += (size_t)k;
+        loop_once(r.loop, 0);
+    }
+    unsigned before = r.requests;
+    spin(&r);
+    assert_int_equal(r.requests, before);
+    assert_true(before < sent / one + 1);
+    while (r.requests < sent / one && n++ < 100000) {
+        ssize_t k = recv(fd, heard, sizeof heard, MSG_DONTWAIT);
+        if (k > 0) got += (size_t)k;
+        loop_once(r.loop, 0);
+    }
+    assert_int_equal(r.requests, sent / one);
+    assert_true(got > (size_t)1 << 20);
+    while (recv(fd, heard, sizeof heard, MSG_DONTWAIT) > 0) loop_once(r.loop, 0);
+    assert_int_equal(errno, EAGAIN); /* and not the end */
+    close(fd);
+    close_rig(&r);
+}
+
+/* Who is answered before all was sent hears it all the same: nothing is reset while the rest is on its way. */
+static void test_answered_early(void **state)
+{
+    (void)state;
+    rig r;
+    open_rig(&r, &(http_limits){.body = 1000});
+    static char rest[1 << 20];
+    char text[400];
+    int fd = dial(&r);
+    say(&r, fd, "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 8000000\r\n\r\n");
+    for (int i = 0; i < 4; i++) {
+        assert_true(send(fd, rest, sizeof rest, MSG_NOSIGNAL | MSG_DONTWAIT) > 0);
+        spin(&r);
+    }
+    assert_false(http_server_idle(r.s));
+    ssize_t n = recv(fd, text, sizeof text - 1, MSG_DONTWAIT);
+    assert_true(n > 0);
+    text[n] = '\0';
+    assert_non_null(strstr(text, "413 "));
+    assert_int_equal(recv(fd, text, sizeof text, MSG_DONTWAIT),
+                     0); /* no more from the server, and no reset */
+    r.skipped += 6 * NS_PER_S;
+    spin(&r);
+    assert_true(http_server_idle(r.s));
+    close(fd);
     close_rig(&r);
 }
 
@@ -428,11 +513,12 @@ static void test_addresses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_http1),      cmocka_unit_test(test_long_head),
-        cmocka_unit_test(test_later),      cmocka_unit_test(test_slow_and_idle),
-        cmocka_unit_test(test_full_house), cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_h2),         cmocka_unit_test(test_flood),
-        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_http1),          cmocka_unit_test(test_long_head),
+        cmocka_unit_test(test_later),          cmocka_unit_test(test_slow_and_idle),
+        cmocka_unit_test(test_full_house),     cmocka_unit_test(test_full_of_heads),
+        cmocka_unit_test(test_answered_early), cmocka_unit_test(test_deaf),
+        cmocka_unit_test(test_pool),           cmocka_unit_test(test_h2),
+        cmocka_unit_test(test_flood),          cmocka_unit_test(test_addresses),
     };
     return cmocka_run_group_tests_name("http_server", tests, NULL, NULL);
 }
