@@ -98,6 +98,7 @@ static void work(job *j)
 {
     question *q = (question *)j;
     api *a = q->of;
+    q->e = (err){0};
     if (!(q->k.store = take_reader(a))) {
         err_set(&q->e, ERR_LIMIT, "too many questions at once");
         return;
@@ -241,7 +242,11 @@ void api_request(api *a, http_exchange *x)
     *http_exchange_user(x) = q;
     if (!take_request(q, http_exchange_message(x))) {
         fail(q);
-    } else if (!pool_submit(a->pool, &q->job)) {
+        return;
+    }
+    err_set(&q->e, ERR_LIMIT, "the server is going away"); /* unless it gets that far */
+    if (!pool_submit(a->pool, &q->job)) {
+        q->e = (err){0};
         err_set(&q->e, ERR_LIMIT, "too many questions at once");
         fail(q);
     }

@@ -8,6 +8,8 @@
 #include <strings.h>
 
 #define IN_LOOP ((size_t)256 << 10)
+#define UNPACKED_IN_LOOP                                                                           \
+    16 /* times IN_LOOP: what gets larger than that is read again in the pool */
 #define MEMORY ((size_t)256 << 20)
 #define KEEP_ARENA ((size_t)8 << 20)
 #define RETRY_PRESSED NS_PER_S
@@ -141,11 +143,18 @@ static void reply(http_exchange *x, const receive_route *route, verdict v, const
     receive_reply_free(&out);
 }
 
-static void free_request(request *r)
+/* What only reading needed.  While the disk is slow many requests wait for it: they should be small. */
+static void let_go(request *r)
 {
     http_message_free(&r->message);
     arena_free(&r->arena);
     free(r->ledger);
+    r->ledger = NULL;
+}
+
+static void free_request(request *r)
+{
+    let_go(r);
     free(r);
 }
 
@@ -228,7 +237,10 @@ static void keep(request *r, const ledger *losses)
                        .ledger = losses->n ? losses : NULL,
                        .done = on_durable,
                        .cookie = r};
-    if (store_put(i->store, &item, &r->why)) return; /* on_durable has it */
+    if (store_put(i->store, &item, &r->why)) { /* copied; on_durable has the rest */
+        let_go(r);
+        return;
+    }
     fail(r, r->why.code == ERR_LIMIT ? VERDICT_PRESSED
             : r->why.code == ERR_SYS ? VERDICT_UNAVAILABLE
                                      : VERDICT_MALFORMED);
@@ -245,6 +257,7 @@ static void work(job *j)
 {
     request *r = (request *)j;
     r->ledger->n = 0;
+    r->why = (err){0};
     r->verdict =
         receive_read(&r->route, &r->message,
                      &(receive_opts){.max_message = max_message(r->of), .ledger = r->ledger},
@@ -260,7 +273,6 @@ static void worked(job *j)
         return;
     }
     keep(r, r->ledger);
-    /* What store_put needed it has copied; the rest of the memory goes with the request. */
 }
 
 static void read_in_pool(request *r)
@@ -270,23 +282,36 @@ static void read_in_pool(request *r)
     r->ledger = malloc(sizeof *r->ledger);
     r->arena = (arena){.budget = i->o.memory};
     r->job = (job){.work = work, .done = worked};
+    r->verdict = VERDICT_UNAVAILABLE; /* unless it gets that far */
+    err_set(&r->why, ERR_SYS, "the server is going away");
     http_message_move(m, &r->message);
     if (r->ledger && pool_submit(i->pool, &r->job)) return;
+    r->why = (err){0};
     err_set(&r->why, ERR_LIMIT, "too many large requests at once");
     fail(r, VERDICT_PRESSED);
 }
 
+/* Few bytes may be much work: a quarter of a megabyte of gzip is a quarter of a gigabyte of zeros, and everybody waits for the
+ * loop. */
 static void read_here(request *r)
 {
     ingest *i = r->of;
+    size_t most = UNPACKED_IN_LOOP * i->o.in_loop;
+    bool all = most >= max_message(i);
     arena_reset(&i->scratch);
     if (i->scratch.used > KEEP_ARENA) arena_free(&i->scratch);
     i->scratch.budget = i->o.memory;
     i->ledger.n = 0;
-    r->verdict = receive_read(&r->route, http_exchange_message(r->x),
-                              &(receive_opts){.max_message = max_message(i), .ledger = &i->ledger},
-                              &i->scratch, &r->got, &r->why);
-    keep(r, &i->ledger);
+    r->verdict = receive_read(
+        &r->route, http_exchange_message(r->x),
+        &(receive_opts){.max_message = all ? max_message(i) : most, .ledger = &i->ledger},
+        &i->scratch, &r->got, &r->why);
+    if (r->verdict == VERDICT_TOO_LARGE && !all) {
+        r->why = (err){0};
+        read_in_pool(r);
+    } else {
+        keep(r, &i->ledger);
+    }
 }
 
 void ingest_request(ingest *i, http_exchange *x, const receive_route *route)

@@ -8,9 +8,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-enum { WORKERS = 2, JOBS = 64, ADDRESS = 72 };
+enum { WORKERS = 2, JOBS = 64, ADDRESS = 72, OWN_DESCRIPTORS = 256 };
 #define DRAIN_NS (10 * NS_PER_S)
 #define LOOK_NS (2 * NS_PER_S)
 
@@ -208,8 +209,24 @@ static bool listen_all(server *s, err *e)
     return true;
 }
 
+/* As many descriptors as we may have, and some of them for the store: connections that take the last one would stop it. */
+static void fit_connections(http_limits *o)
+{
+    struct rlimit r;
+    rlim_t want = o->connections ? o->connections : HTTP_CONNECTIONS;
+    if (getrlimit(RLIMIT_NOFILE, &r) != 0) return;
+    if (r.rlim_cur < want + OWN_DESCRIPTORS) {
+        r.rlim_cur = r.rlim_max < want + OWN_DESCRIPTORS ? r.rlim_max : want + OWN_DESCRIPTORS;
+        if (setrlimit(RLIMIT_NOFILE, &r) != 0 || getrlimit(RLIMIT_NOFILE, &r) != 0) return;
+    }
+    if (r.rlim_cur >= want + OWN_DESCRIPTORS) return;
+    rlim_t own = r.rlim_cur / 2 < OWN_DESCRIPTORS ? r.rlim_cur / 2 : OWN_DESCRIPTORS;
+    o->connections = (uint32_t)(r.rlim_cur - own);
+}
+
 static bool open_all(server *s, err *e)
 {
+    fit_connections(&s->c.http);
     store_opts so = {
         .max_age = s->c.max_age, .max_bytes = s->c.max_bytes, .say = on_store_says, .who = s};
     http_server_events ev = {.admit = on_admit, .request = on_request, .gone = on_gone, .who = s};

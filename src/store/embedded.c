@@ -102,8 +102,12 @@ static bool start_threads(embedded *x, err *e)
     x->threads = true;
     int rc = pthread_create(&x->writer, NULL, embedded_writer, x);
     if (rc) return x->threads = false, err_sys(e, rc, "no thread for the store");
+    pthread_setname_np(x->writer, "kiln-write");
     rc = pthread_create(&x->compactor, NULL, embedded_compactor, x);
-    if (!rc) return true;
+    if (!rc) {
+        pthread_setname_np(x->compactor, "kiln-compact");
+        return true;
+    }
     pthread_mutex_lock(&x->lock);
     x->closing = true;
     pthread_cond_broadcast(&x->filled);
