@@ -9,12 +9,26 @@
 #include <inttypes.h>
 #include <strings.h>
 
-enum { SERVICES = 3 };
 #define MAX_MESSAGE ((size_t)256 << 20)
 
 /* ---- where to ---- */
 
-static const char *const packages[SERVICES] = {"v1development", "v1experimental", "v1"};
+#define SERVICE(kind, signal, service, package)                                                    \
+    {                                                                                              \
+        STR("/opentelemetry.proto.collector." signal "." package "." service "/Export"),           \
+            STR("/" package "/" signal), kind, package                                             \
+    }
+
+static const struct {
+    str rpc, http;
+    receive_kind kind;
+    const char *package;
+} services[] = {
+    SERVICE(RECEIVE_PROFILES, "profiles", "ProfilesService", "v1development"),
+    SERVICE(RECEIVE_PROFILES, "profiles", "ProfilesService", "v1experimental"),
+    SERVICE(RECEIVE_PROFILES, "profiles", "ProfilesService", "v1"),
+    SERVICE(RECEIVE_LOGS, "logs", "LogsService", "v1"),
+};
 
 static bool word_is(str s, const char *word)
 {
@@ -48,18 +62,12 @@ bool receive_route_of(const http_message *m, receive_route *out)
     str type = media_of(http_headers_get(&m->head, "content-type"));
     *out = (receive_route){
         .grpc = is_grpc(m), .json = word_is(type, "application/json"), .package = ""};
-    for (size_t i = 0; i < SERVICES; i++) {
-        char rpc[112], http[40];
-        snprintf(rpc, sizeof rpc,
-                 "/opentelemetry.proto.collector.profiles.%s.ProfilesService/Export", packages[i]);
-        snprintf(http, sizeof http, "/%s/profiles", packages[i]);
-        out->package = packages[i];
-        if (str_eq(path, str_of(rpc))) return true;
-        if (str_eq(path, str_of(http))) return !out->grpc;
+    for (size_t i = 0; i < ARRAY_LEN(services); i++) {
+        out->package = services[i].package;
+        out->kind = services[i].kind;
+        if (str_eq(path, services[i].rpc)) return true;
+        if (str_eq(path, services[i].http)) return !out->grpc;
     }
-    out->kind = RECEIVE_LOGS;
-    if (str_eq(path, STR("/opentelemetry.proto.collector.logs.v1.LogsService/Export"))) return true;
-    if (str_eq(path, STR("/v1/logs"))) return !out->grpc;
     out->package = "";
     out->kind = RECEIVE_UPLOAD;
     out->json = true;
