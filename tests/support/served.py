@@ -1,0 +1,186 @@
+"""kiln serve under test, for the tests in tests/e2e: started on a store of its own and a port that the kernel gives,
+asked over HTTP, looked at through /proc; and OTLP messages in a form in which two of them can be compared whatever
+the order of their dictionaries, made by protoc's descriptors and nothing of ours."""
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import urllib.parse
+
+from receivers import KILN, Fail, need, otlp, work
+
+HANG = 60  # seconds: nothing here takes that long unless it hangs
+
+
+class Serve:
+    """A running `kiln serve`; port, url and words (what it said) are there at once."""
+
+    def __init__(self, *args, before=None):
+        self.store = tempfile.mkdtemp(prefix='store-', dir=work)
+        self.words, self.code = [], None
+        self.process = subprocess.Popen([KILN, 'serve', '--store', self.store, '--listen', '127.0.0.1:0', *args],
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                        preexec_fn=before)
+        self.pid, self.port, self.secure = self.process.pid, None, False
+        self.listens = threading.Event()
+        self.reader = threading.Thread(target=self.take, daemon=True)
+        self.reader.start()
+        if not self.listens.wait(HANG) or not self.port:
+            self.process.kill()
+            raise Fail('kiln serve does not listen: %s' % self.words)
+        self.url = 'http%s://localhost:%d' % ('s' if self.secure else '', self.port)
+
+    def take(self):
+        for line in self.process.stderr:
+            line = line.decode(errors='replace').rstrip('\n')
+            self.words.append(line)
+            found = re.search(r'listening on (https?)://127\.0\.0\.1:(\d+)', line)
+            if found:
+                self.secure, self.port = found[1] == 'https', int(found[2])
+                self.listens.set()
+        self.listens.set()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.code is None:
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.store, ignore_errors=True)
+
+    def stop(self):
+        """SIGTERM, and the exit code."""
+        if self.code is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.code = self.process.wait(HANG)
+            except subprocess.TimeoutExpired as e:
+                raise Fail('kiln serve does not end: %s' % self.words) from e
+            self.reader.join(HANG)
+        return self.code
+
+    # ---- over HTTP
+
+    def ask(self, method, path, body=None, **headers):
+        """(status, headers in lower case, body), on a connection of its own."""
+        c = http.client.HTTPConnection('127.0.0.1', self.port, timeout=HANG)
+        try:
+            c.request(method, path, body, {k.replace('_', '-'): v for k, v in headers.items()})
+            r = c.getresponse()
+            return r.status, {k.lower(): v for k, v in r.getheaders()}, r.read()
+        finally:
+            c.close()
+
+    def post(self, path, body, kind='application/x-protobuf', **headers):
+        return self.ask('POST', path, body, Content_Type=kind, **headers)
+
+    def export(self, **params):
+        """Everything that is stored, as protoc's code reads it."""
+        status, _, body = self.ask('GET', '/api/v1/export?' + urllib.parse.urlencode({'format': 'otlp', **params}))
+        need(status == 200, 'export: %d %s' % (status, body[:300]))
+        return otlp.ProfilesData.FromString(body)
+
+    def status(self):
+        status, _, body = self.ask('GET', '/api/v1/status')
+        need(status == 200, 'status: %d %s' % (status, body[:300]))
+        return json.loads(body)
+
+    # ---- through /proc
+
+    def memory_kb(self, key='VmHWM'):
+        with open('/proc/%d/status' % self.pid, encoding='utf-8') as f:
+            return [int(line.split()[1]) for line in f if line.startswith(key + ':')][0]
+
+    def descriptors(self):
+        return len(os.listdir('/proc/%d/fd' % self.pid))
+
+
+# ---- messages that can be compared
+
+class Resolver:
+    """A message of today's layout as dictionaries, its indices replaced by what they stand for."""
+
+    def __init__(self, data):
+        self.d, self.kept = data.dictionary, {}
+
+    def entry(self, table, index):
+        key = table, index
+        if key not in self.kept:
+            self.kept[key] = self.plain(getattr(self.d, table)[index])
+        return self.kept[key]
+
+    def field(self, name, value, repeated, message):
+        """(name, value) behind the indices."""
+        if name.endswith('_strindex'):
+            return name[:-len('_strindex')], self.d.string_table[value]
+        if name.endswith('_indices'):
+            name = name[:-len('_indices')]
+            return name, [self.entry(name + '_table', i) for i in value]
+        if name.endswith('_index'):
+            name = name[:-len('_index')]
+            return name, self.entry(name + '_table', value)
+        if message:
+            return name, [self.plain(v) for v in value] if repeated else self.plain(value)
+        if isinstance(value, bytes):
+            return name, value.hex()
+        if isinstance(value, float):
+            return name, repr(value)
+        return name, list(value) if repeated else value
+
+    def plain(self, m):
+        """What is set; an entry that says nothing is as good as none.  Attributes are a set."""
+        out = {}
+        for f, v in m.ListFields():
+            repeated = f.label == f.LABEL_REPEATED
+            name, value = self.field(f.name, v, repeated, f.type == f.TYPE_MESSAGE)
+            if name in ('attribute', 'attributes', 'samples'):
+                value = sorted(value, key=text)
+            if f.containing_oneof or value not in ('', [], {}):
+                out[name] = value
+        return out
+
+
+def text(x):
+    return json.dumps(x, sort_keys=True)
+
+
+def profiles_of(data):
+    """Every profile with its resource and scope, in an order that depends on nothing else."""
+    r, out = Resolver(data), []
+    for res in data.resource_profiles:
+        for s in res.scope_profiles:
+            for p in s.profiles:
+                out.append({'resource': r.plain(res.resource), 'resource_schema': res.schema_url, 'scope': r.plain(s.scope),
+                            'scope_schema': s.schema_url, 'profile': r.plain(p)})
+    return out
+
+
+def differ(a, b, path=''):
+    """Where two of these differ; None: nowhere."""
+    if type(a) is not type(b):
+        return '%s: %.200r and %.200r' % (path, a, b)
+    if isinstance(a, dict):
+        for k in sorted(set(a) | set(b)):
+            if k not in a or k not in b:
+                return '%s.%s: only %s: %.300r' % (path, k, 'sent' if k in a else 'returned', a.get(k, b.get(k)))
+            found = differ(a[k], b[k], path + '.' + k)
+            if found:
+                return found
+        return None
+    if isinstance(a, list):
+        if len(a) != len(b):
+            return '%s: %d and %d entries' % (path, len(a), len(b))
+        return next((f for i, (x, y) in enumerate(zip(a, b)) for f in [differ(x, y, '%s[%d]' % (path, i))] if f), None)
+    return None if a == b else '%s: %.200r and %.200r' % (path, a, b)
+
+
+def need_same(sent, returned):
+    """Lists of what profiles_of gives, in any order."""
+    found = differ(sorted(sent, key=text), sorted(returned, key=text))
+    need(not found, 'sent and returned: %s' % found)
