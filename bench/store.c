@@ -274,10 +274,10 @@ static void fail(const char *what, const err *e)
 
 /* ---- kiln ---- */
 
-static void say(void *who, bool trouble, const char *text)
+static void say(void *who, store_said what, const char *text)
 {
     (void)who;
-    if (trouble) fprintf(stderr, "%s\n", text);
+    if (what) fprintf(stderr, "%s\n", text);
 }
 
 static store *open_store(const char *dir, clock_world *w)

@@ -27,19 +27,6 @@ static bool take_duration(const char *option, const char *text, uint64_t *ns, er
     return err_set(e, ERR_USAGE, "--%s wants a time such as 10s or 500ms, not `%s`", option, text);
 }
 
-static bool take_header(str text, arena *a, http_headers *out, err *e)
-{
-    const char *eq = memchr(text.p, '=', text.n);
-    size_t n = eq ? (size_t)(eq - text.p) : 0;
-    char *name = arena_alloc(a, n + 1);
-    http_header *h = name && n ? vec_push(a, out) : NULL;
-    if (!h) return err_set(e, ERR_USAGE, "--header wants NAME=VALUE, not `%.*s`", STR_ARG(text));
-    for (size_t i = 0; i < n; i++)
-        name[i] = text.p[i] >= 'A' && text.p[i] <= 'Z' ? (char)(text.p[i] + 32) : text.p[i];
-    *h = (http_header){{name, n}, {eq + 1, text.n - n - 1}};
-    return true;
-}
-
 static bool take_address(sending *s, err *e)
 {
     const cli_options *o = &s->c->o;
@@ -74,7 +61,9 @@ static bool configure(sending *s, err *e)
         !take_duration("wait", o->wait, &s->wait, e))
         return false;
     for (size_t i = 0; i < o->headers.n; i++)
-        if (!take_header(o->headers.v[i], &s->arena, &k->headers, e)) return false;
+        if (!otlp_config_header(k, o->headers.v[i], &s->arena))
+            return err_set(e, ERR_USAGE, "--header wants NAME=VALUE, not `%.*s`",
+                           STR_ARG(o->headers.v[i]));
     return take_address(s, e);
 }
 

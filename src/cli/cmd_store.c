@@ -19,9 +19,9 @@ typedef struct action {
     exit_code (*run)(cli *c, store *s);
 } action;
 
-static void on_say(void *who, bool trouble, const char *text)
+static void on_say(void *who, store_said what, const char *text)
 {
-    (void)trouble;
+    (void)what;
     cli_note(who, "%s", text);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
+#include "base/words.h"
 
 struct cli;
 
@@ -77,7 +78,8 @@ typedef struct cli_options {
     option_list listen;
     const char *store_dir, *max_age, *write_tokens, *read_tokens;
     uint64_t max_store;
-    bool insecure;
+    bool insecure, check_config;
+    const char *config, *log_format, *forward;
 
     /* store */
     const char *select;
@@ -179,12 +181,6 @@ void option_choices(struct buf *b, const option_desc *d);
  * sentence that names the nearest thing that exists. */
 NODISCARD bool options_parse(int argc, char **argv, const command **cmd, cli_options *o,
                              const char ***args, size_t *n_args, err *e);
-
-/* "64M" and the like; false when it is no size. */
-NODISCARD bool size_parse(str text, uint64_t *bytes);
-
-/* How many edits lead from a to b (insert, delete, replace, swap of neighbours). */
-size_t edit_distance(str a, str b);
 
 /* ---- printed forms of the table (help.c, man.c, completion.c) ---- */
 void help_overview(struct buf *b);

@@ -622,7 +622,15 @@ http_server *http_server_open(loop *l, const http_limits *o, const http_server_e
 {
     http_server *s = calloc(1, sizeof *s);
     if (!s) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
-    *s = (http_server){.loop = l, .o = *o, .ev = *ev};
+    *s = (http_server){.loop = l, .ev = *ev};
+    http_server_limits(s, o);
+    s->rest = (loop_timer){.due = on_rested, .who = s};
+    return s;
+}
+
+void http_server_limits(http_server *s, const http_limits *o)
+{
+    s->o = *o;
     if (!s->o.connections) s->o.connections = HTTP_CONNECTIONS;
     if (!s->o.streams) s->o.streams = 100;
     if (!s->o.body) s->o.body = (size_t)64 << 20;
@@ -632,8 +640,6 @@ http_server *http_server_open(loop *l, const http_limits *o, const http_server_e
     if (!s->o.stall_ns) s->o.stall_ns = 20 * NS_PER_S;
     if (!s->o.min_rate) s->o.min_rate = 1024;
     s->pool.max = s->o.bodies;
-    s->rest = (loop_timer){.due = on_rested, .who = s};
-    return s;
 }
 
 bool http_server_listen(http_server *s, int fd, tls_context *t, bool plain, err *e)

@@ -69,8 +69,11 @@ NODISCARD http_server *http_server_open(loop *l, const http_limits *o, const htt
                                         err *e);
 
 /* Takes connections of this listening socket, which it owns from here on (also when it fails).  `t`: clients may speak TLS;
- * `plain`: they may go without.  t may be replaced by http_server_tls, must outlive the connections that use it. */
+ * `plain`: they may go without.  t may be replaced by http_server_tls. */
 NODISCARD bool http_server_listen(http_server *s, int fd, tls_context *t, bool plain, err *e);
+
+/* For connections from now on; what is open is held to the new times and rates. */
+void http_server_limits(http_server *s, const http_limits *o);
 
 /* For connections from now on. */
 void http_server_tls(http_server *s, tls_context *t);

@@ -10,12 +10,14 @@ enum { ALPN_MAX = 64, CHUNK = 16 << 10 };
 
 struct tls_context {
     SSL_CTX *ssl;
+    size_t refs; /* its owner and its sessions */
     bool server;
     unsigned char alpn[ALPN_MAX]; /* each name behind its length */
     unsigned n_alpn;
 };
 
 struct tls {
+    tls_context *of;
     SSL *ssl;
     BIO *in, *out; /* owned by ssl */
     bool server, ready, ended, began;
@@ -114,7 +116,7 @@ tls_context *tls_context_open(bool server, const tls_files *files, const char *a
 {
     tls_context *c = calloc(1, sizeof *c);
     if (!c) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
-    c->server = server;
+    c->server = server, c->refs = 1;
     if (prepare(c, files, alpn, e)) return c;
     tls_context_close(c);
     return NULL;
@@ -122,7 +124,7 @@ tls_context *tls_context_open(bool server, const tls_files *files, const char *a
 
 void tls_context_close(tls_context *c)
 {
-    if (!c) return;
+    if (!c || --c->refs) return;
     SSL_CTX_free(c->ssl);
     free(c);
 }
@@ -152,6 +154,7 @@ tls *tls_open(tls_context *c, const char *host, err *e)
         return NULL;
     }
     SSL_set_bio(t->ssl, t->in, t->out);
+    t->of = c, c->refs++;
     if (t->server)
         SSL_set_accept_state(t->ssl);
     else
@@ -163,6 +166,7 @@ void tls_free(tls *t)
 {
     if (!t) return;
     SSL_free(t->ssl);
+    tls_context_close(t->of);
     free(t);
 }
 

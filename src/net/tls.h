@@ -23,10 +23,10 @@ typedef struct tls_files {
  * certificates of its clients.  NULL: `e` says which file is at fault (ERR_SYS) or what else. */
 NODISCARD tls_context *tls_context_open(bool server, const tls_files *files, const char *alpn,
                                         err *e);
-void tls_context_close(tls_context *c);
+void tls_context_close(tls_context *c); /* sessions keep what they need of it; same thread */
 
 /* A session; a client checks that the certificate is for `host` (a name or an address), a server passes
- * NULL.  The context must outlive it. */
+ * NULL. */
 NODISCARD tls *tls_open(tls_context *c, const char *host, err *e);
 void tls_free(tls *t);
 

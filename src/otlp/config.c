@@ -281,3 +281,16 @@ bool otlp_config_address(otlp_config *c, str address, bool guess, arena *a, err 
     if (!has_path) c->to.path = (str){0};
     return set_path(c, has_path, a, e);
 }
+
+bool otlp_config_header(otlp_config *c, str text, arena *a)
+{
+    const char *eq = text.n ? memchr(text.p, '=', text.n) : NULL;
+    size_t n = eq ? (size_t)(eq - text.p) : 0;
+    char *name = arena_alloc(a, n + 1);
+    http_header *h = name && n ? vec_push(a, &c->headers) : NULL;
+    if (!h) return false;
+    for (size_t i = 0; i < n; i++)
+        name[i] = text.p[i] >= 'A' && text.p[i] <= 'Z' ? (char)(text.p[i] + 32) : text.p[i];
+    *h = (http_header){{name, n}, {eq + 1, text.n - n - 1}};
+    return true;
+}

@@ -48,6 +48,9 @@ NODISCARD bool otlp_config_read(otlp_signal s, const otlp_environment *env, aren
  * and a port: the usual one of the protocol.  `guess`: port 4317 means gRPC, others HTTP. */
 NODISCARD bool otlp_config_address(otlp_config *c, str address, bool guess, arena *a, err *e);
 
+/* Adds a header, NAME=VALUE; false: it is none. */
+NODISCARD bool otlp_config_header(otlp_config *c, str text, arena *a);
+
 /* "grpc", "http/protobuf"; false: neither (http/json is not spoken). */
 NODISCARD bool otlp_protocol_parse(str text, otlp_protocol *out);
 /* "none", "gzip", "zstd". */

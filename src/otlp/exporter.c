@@ -219,9 +219,9 @@ bool exporter_flush(exporter *x, uint64_t timeout_ns)
 
 otlp_counts exporter_counts(const exporter *x) { return otlp_counts_of(&x->counters); }
 
-void exporter_close(exporter *x, uint64_t timeout_ns, otlp_counts *counts)
+bool exporter_close(exporter *x, uint64_t timeout_ns, otlp_counts *counts)
 {
-    if (!x) return;
+    if (!x) return true;
     lock(x);
     x->closing = true;
     if (ckd_add(&x->deadline, world_now(x->world), timeout_ns)) x->deadline = UINT64_MAX;
@@ -230,9 +230,10 @@ void exporter_close(exporter *x, uint64_t timeout_ns, otlp_counts *counts)
     x->left = !ended;
     if (counts) *counts = otlp_counts_of(&x->counters);
     unlock(x);
-    if (!ended) return;
+    if (!ended) return false;
     loop_close(x->loop);
     destroy(x);
+    return true;
 }
 
 void exporter_forked(exporter *x)

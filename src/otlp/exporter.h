@@ -38,8 +38,8 @@ otlp_counts exporter_counts(const exporter *x);
 
 /* Sends what can be sent within the time, puts the rest away, ends the thread.  Returns within the time and
  * a moment more: a thread that is stuck (a name server, a dead disk) is left behind and frees all when it
- * comes back.  *counts may be NULL. */
-void exporter_close(exporter *x, uint64_t timeout_ns, otlp_counts *counts);
+ * comes back: false, and the config has to stay.  *counts may be NULL. */
+bool exporter_close(exporter *x, uint64_t timeout_ns, otlp_counts *counts);
 
 /* In the child, instead of exporter_close, if the thread shared its table of descriptors with the program: lets go of the connection and of the spool's lock, which would otherwise
  * be held until the child ends.  The memory stays. */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "base/ban.h"
 
-void embedded_say(embedded *x, bool trouble, const char *fmt, ...)
+void embedded_say(embedded *x, store_said what, const char *fmt, ...)
 {
     char text[512];
     va_list ap;
@@ -17,7 +17,7 @@ void embedded_say(embedded *x, bool trouble, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    x->o.say(x->o.who, trouble, text);
+    x->o.say(x->o.who, what, text);
 }
 
 /* ---- open ---- */
@@ -56,7 +56,7 @@ static void on_broken(void *who, day_name name, const err *why)
 {
     embedded *x = who;
     if (why->code == ERR_UNSUPPORTED) {
-        embedded_say(x, true, "store: a file is left out: %s", why->msg);
+        embedded_say(x, STORE_QUARANTINE, "store: a file is left out: %s", why->msg);
         return;
     }
     /* Who compacts now may be writing it; the next look will say so again. */
@@ -117,13 +117,19 @@ static bool start_threads(embedded *x, err *e)
     return err_sys(e, rc, "no thread for the store");
 }
 
+static void on_retain(store *s, uint64_t max_age, uint64_t max_bytes)
+{
+    embedded *x = (embedded *)s;
+    x->max_age = max_age ? max_age : STORE_MAX_AGE;
+    x->max_bytes = max_bytes ? max_bytes : STORE_MAX_BYTES;
+}
+
 static void set_defaults(embedded *x, const store_opts *o)
 {
     x->o = *o;
     x->world = o->world ? o->world : world_system();
     x->read_only = o->read_only;
-    if (!x->o.max_age) x->o.max_age = STORE_MAX_AGE;
-    if (!x->o.max_bytes) x->o.max_bytes = STORE_MAX_BYTES;
+    on_retain(&x->base, o->max_age, o->max_bytes);
     if (!x->o.max_queue) x->o.max_queue = STORE_MAX_QUEUE;
     if (!x->o.memory) x->o.memory = STORE_MEMORY;
     if (!x->o.max_raw) x->o.max_raw = UINT64_C(64) << 20;
@@ -290,6 +296,7 @@ const store_engine engine_embedded = {
     .scheme = "",
     .open = embedded_open,
     .close = embedded_close,
+    .retain = on_retain,
     .put = embedded_put,
     .commit = embedded_commit,
     .work = embedded_work,

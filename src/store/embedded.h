@@ -34,6 +34,7 @@ typedef struct group {
 typedef struct embedded {
     store base;
     store_opts o;
+    _Atomic uint64_t max_age, max_bytes; /* of retention */
     const world *world;
     char *dir;
     sqlite3_vfs *vfs;
@@ -78,7 +79,7 @@ typedef struct embedded {
     reader r;
 } embedded;
 
-void embedded_say(embedded *x, bool trouble, const char *fmt, ...) PRINTF(3, 4);
+void embedded_say(embedded *x, store_said what, const char *fmt, ...) PRINTF(3, 4);
 static inline void embedded_at(embedded *x, const char *point)
 {
     if (x->o.at) x->o.at(x->o.who, point);

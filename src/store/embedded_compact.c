@@ -30,7 +30,7 @@ static uint64_t file_bytes_of(const embedded *x, day_name name)
 
 static bool is_large(const embedded *x, day_name name)
 {
-    return x->o.max_bytes != UINT64_MAX && file_bytes_of(x, name) > x->o.max_bytes / PARTS;
+    return x->max_bytes != UINT64_MAX && file_bytes_of(x, name) > x->max_bytes / PARTS;
 }
 
 /* The part of the day that is written: the last one, or a new one when that is full. */
@@ -128,7 +128,7 @@ static bool compact_item(void *who, uint64_t seq, str bytes, err *e)
         pthread_mutex_lock(&x->lock);
         x->n.undecodable++;
         pthread_mutex_unlock(&x->lock);
-        embedded_say(x, true, "store: item %" PRIu64 " cannot be read and is kept as it is", seq);
+        embedded_say(x, STORE_TROUBLE, "store: item %" PRIu64 " cannot be read and is kept as it is", seq);
         if (!day_writer_add_raw(x->w, seq, bytes, e)) return false;
     }
     r->last = seq;
@@ -170,7 +170,7 @@ bool embedded_run(embedded *x, bool force, bool *done, err *e)
         r.last = durable;
     }
     if (ok && s.n_damaged) {
-        embedded_say(x, true, "store: %" PRIu64 " items of the journal are damaged", s.n_damaged);
+        embedded_say(x, STORE_TROUBLE, "store: %" PRIu64 " items of the journal are damaged", s.n_damaged);
         pthread_mutex_lock(&x->lock);
         x->n.damaged += s.n_damaged;
         pthread_mutex_unlock(&x->lock);
@@ -211,9 +211,9 @@ static void remove_file(embedded *x, day_name name, const char *why)
     for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
         snprintf(path, sizeof path, "%s/%s%s", x->dir, text, tails[i]);
         if (unlink(path) != 0 && errno != ENOENT)
-            embedded_say(x, true, "store: %s cannot be removed: %s", path, strerror(errno));
+            embedded_say(x, STORE_TROUBLE, "store: %s cannot be removed: %s", path, strerror(errno));
     }
-    embedded_say(x, false, "store: removed %s with %" PRIu64 " samples: %s", text, samples, why);
+    embedded_say(x, STORE_REMOVED, "store: removed %s with %" PRIu64 " samples: %s", text, samples, why);
     pthread_mutex_lock(&x->lock);
     x->n.dropped_files++;
     x->n.dropped_samples += samples;
@@ -231,8 +231,8 @@ bool embedded_retain(embedded *x, err *e)
     for (size_t i = 0; ok && i < names.n; i++) {
         uint64_t bytes = file_bytes_of(x, names.v[i]),
                  end = (uint64_t)(names.v[i].day + 1) * DAY_NS;
-        bool old = x->o.max_age != UINT64_MAX && end < now && now - end > x->o.max_age,
-             much = x->o.max_bytes != UINT64_MAX && total > x->o.max_bytes;
+        bool old = x->max_age != UINT64_MAX && end < now && now - end > x->max_age,
+             much = x->max_bytes != UINT64_MAX && total > x->max_bytes;
         if (!old && !much) continue;
         ok = catalog_set(&x->catalog, "through", x->through,
                          e); /* before the file that says so is gone */
@@ -253,7 +253,7 @@ void embedded_quarantine(embedded *x, day_name name, const err *why)
     char text[DAY_NAME], from[DAY_PATH], to[DAY_PATH];
     day_name_text(name, text);
     if (x->read_only) {
-        embedded_say(x, true, "store: %s is damaged and left out: %s", text, why->msg);
+        embedded_say(x, STORE_QUARANTINE, "store: %s is damaged and left out: %s", text, why->msg);
         return;
     }
     if (x->w && day_name_cmp(x->w->name, name) == 0) {
@@ -264,9 +264,9 @@ void embedded_quarantine(embedded *x, day_name name, const err *why)
         snprintf(from, sizeof from, "%s/%s%s", x->dir, text, tails[i]);
         snprintf(to, sizeof to, "%s/%s.corrupt%s", x->dir, text, tails[i]);
         if (rename(from, to) != 0 && errno != ENOENT)
-            embedded_say(x, true, "store: %s cannot be renamed: %s", from, strerror(errno));
+            embedded_say(x, STORE_TROUBLE, "store: %s cannot be renamed: %s", from, strerror(errno));
     }
-    embedded_say(x, true, "store: %s is damaged and set aside as %s.corrupt: %s", text, text,
+    embedded_say(x, STORE_QUARANTINE, "store: %s is damaged and set aside as %s.corrupt: %s", text, text,
                  why->msg);
     pthread_mutex_lock(&x->lock);
     x->n.quarantined++;
@@ -320,7 +320,7 @@ void *embedded_compactor(void *who)
         pthread_mutex_unlock(&x->lock);
         err e = {0};
         bool more, ok = step(x, false, &more, &e);
-        if (!ok) embedded_say(x, true, "store: compaction will be tried again: %s", e.msg);
+        if (!ok) embedded_say(x, STORE_TROUBLE, "store: compaction will be tried again: %s", e.msg);
         pthread_mutex_lock(&x->lock);
         if (!ok && !x->closing) { /* not in a hurry */
             clock_gettime(CLOCK_REALTIME, &t);

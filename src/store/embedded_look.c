@@ -90,7 +90,7 @@ static bool walk_directory(embedded *x, bool beside, arena *a, store_stats *out,
 bool embedded_stats(store *s, arena *a, store_stats *out, err *e)
 {
     embedded *x = (embedded *)s;
-    *out = (store_stats){.max_age = x->o.max_age, .max_bytes = x->o.max_bytes};
+    *out = (store_stats){.max_age = x->max_age, .max_bytes = x->max_bytes};
     pthread_mutex_lock(&x->reading);
     bool ok = walk_directory(x, false, a, out, e) && walk_directory(x, true, a, out, e) &&
               reader_begin(&x->r, 0, 0, e);

@@ -252,7 +252,7 @@ static bool write_group(embedded *x, err *e)
         bool again = x->broken_until != 0;
         x->broken = why;
         x->broken_until = world_now(x->world) + RETRY_NS;
-        if (!again) embedded_say(x, true, "store: new data is refused: %s", why.msg);
+        if (!again) embedded_say(x, STORE_TROUBLE, "store: new data is refused: %s", why.msg);
     }
     uint64_t settled = x->busy.n + late.n;
     pthread_mutex_unlock(&x->lock);

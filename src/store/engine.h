@@ -6,6 +6,7 @@ typedef struct store_engine {
     const char *scheme; /* "clickhouse"; "" takes paths */
     store *(*open)(const char *where, const store_opts *o, err *e);
     void (*close)(store *s);
+    void (*retain)(store *s, uint64_t max_age, uint64_t max_bytes);
     bool (*put)(store *s, const store_item *i, err *e);
     bool (*commit)(store *s, err *e);
     bool (*work)(store *s, bool *more, err *e);

@@ -30,6 +30,11 @@ void store_close(store *s)
     if (s) s->engine->close(s);
 }
 
+void store_retain(store *s, uint64_t max_age, uint64_t max_bytes)
+{
+    s->engine->retain(s, max_age, max_bytes);
+}
+
 bool store_put(store *s, const store_item *i, err *e) { return s->engine->put(s, i, e); }
 bool store_commit(store *s, err *e) { return s->engine->commit(s, e); }
 bool store_work(store *s, bool *more, err *e) { return s->engine->work(s, more, e); }

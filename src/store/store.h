@@ -31,6 +31,13 @@ typedef struct store store;
 #define STORE_MEMORY ((size_t)128 << 20)
 enum { STORE_MAX_KEYS = 1 << 19 };
 
+/* What a line is about. */
+typedef enum store_said {
+    STORE_REMOVED,    /* by retention; all else is trouble */
+    STORE_QUARANTINE, /* a damaged file was set aside or left out */
+    STORE_TROUBLE,
+} store_said;
+
 /* The zero value is fine. */
 typedef struct store_opts {
     bool read_only;       /* ask only; another process may be writing */
@@ -49,7 +56,7 @@ typedef struct store_opts {
     /* Failpoints of tests: called with "written", "synced", "compacted", ...; NULL: nobody. */
     void (*at)(void *who, const char *point);
     /* One line for people, in whatever thread it happens: what was quarantined, refused, dropped by retention. */
-    void (*say)(void *who, bool trouble, const char *line);
+    void (*say)(void *who, store_said what, const char *line);
     void *who;
 } store_opts;
 
@@ -60,6 +67,9 @@ NODISCARD store *store_open(const char *where, const store_opts *o, err *e);
 
 /* Makes durable what was put (and calls its `done`), ends the threads.  NULL is fine. */
 void store_close(store *s);
+
+/* Other limits of retention, as in store_opts: from the next look on, which comes within a minute.  Any thread. */
+void store_retain(store *s, uint64_t max_age, uint64_t max_bytes);
 
 /* ---- put ---- */
 

@@ -37,10 +37,10 @@ static void at_point(void *who, const char *point)
     if (d->point && strcmp(d->point, point) == 0 && d->after-- == 0) kill(getpid(), SIGKILL);
 }
 
-static void say(void *who, bool trouble, const char *text)
+static void say(void *who, store_said what, const char *text)
 {
     (void)who;
-    if (trouble) fprintf(stderr, "# %s\n", text);
+    if (what) fprintf(stderr, "# %s\n", text);
 }
 
 /* Puts from `next` on until it is killed. */

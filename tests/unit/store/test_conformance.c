@@ -29,10 +29,10 @@ typedef struct under_test {
     hand_world world;
 } under_test;
 
-static void say(void *who, bool trouble, const char *text)
+static void say(void *who, store_said what, const char *text)
 {
     (void)who;
-    if (trouble) print_message("# %s\n", text);
+    if (what) print_message("# %s\n", text);
 }
 
 static void reopen(under_test *t)

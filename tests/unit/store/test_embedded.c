@@ -11,9 +11,9 @@
 static size_t n_said;
 static char last_said[512];
 
-static void say(void *who, bool trouble, const char *text)
+static void say(void *who, store_said what, const char *text)
 {
-    (void)who, (void)trouble;
+    (void)who, (void)what;
     n_said++;
     snprintf(last_said, sizeof last_said, "%s", text);
 }

@@ -29,10 +29,10 @@ static void on_done(void *who, const store_result *r)
     }
 }
 
-static void say(void *who, bool trouble, const char *text)
+static void say(void *who, store_said what, const char *text)
 {
     assert_true(text[0] != 0);
-    ((attempt *)who)->n_said += trouble;
+    ((attempt *)who)->n_said += what != STORE_REMOVED;
 }
 
 /* Puts what is not acknowledged, in groups of three, with compaction now and then. */
