@@ -3,82 +3,165 @@
 
 #include "base/when.h"
 #include "server/server.h"
+#include "sys/file.h"
 #include "base/ban.h"
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-/* The handler has no other way to know it. */
+/* The handlers have no other way to know it. */
 static server *_Atomic running;
 
-static void on_signal(int sig)
+static void on_end(int sig)
 {
     (void)sig;
     server *s = running;
     if (s) server_stop(s);
 }
 
-static void on_say(void *who, bool trouble, const char *sentence)
+static void on_hang_up(int sig)
 {
-    (void)trouble;
-    cli_note(who, "%s", sentence);
+    (void)sig;
+    server *s = running;
+    if (s) server_hang_up(s);
 }
 
+typedef struct serving {
+    cli *c;
+    logger log;
+    arena first; /* texts of the configuration it was started with */
+    arena live;  /* of the last reload */
+} serving;
+
+/* ---- the configuration ---- */
+
 /* $XDG_DATA_HOME/kiln/store, or ~/.local/share/kiln/store. */
-static bool usual_store(char *out, size_t n, err *e)
+static bool usual_store(arena *a, const char **out, err *e)
 {
     const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-    if (data && data[0] == '/')
-        snprintf(out, n, "%s/kiln/store", data);
-    else if (home && home[0] == '/')
-        snprintf(out, n, "%s/.local/share/kiln/store", home);
-    else
+    bool own = data && data[0] == '/';
+    if (!own && (!home || home[0] != '/'))
         return err_set(e, ERR_USAGE, "neither XDG_DATA_HOME nor HOME is set: say --store DIR");
+    const char *base = own ? data : home, *tail = own ? "/kiln/store" : "/.local/share/kiln/store";
+    size_t n = strlen(base) + strlen(tail) + 1;
+    char *dir = arena_alloc(a, n);
+    if (!dir) return err_set(e, ERR_LIMIT, "out of memory");
+    snprintf(dir, n, "%s%s", base, tail);
+    *out = dir;
     return true;
 }
 
-static bool configure(cli *c, server_config *k, char *dir, size_t n, err *e)
+static bool read_config(const char *path, arena *a, server_config *k, err *e)
 {
-    const cli_options *o = &c->o;
+    file_bytes b;
+    if (!file_read(path, CONFIG_MAX_BYTES, &b, e)) return false;
+    bool ok = config_read(b.bytes, a, k, e);
+    file_release(&b);
+    return ok;
+}
+
+/* What is said on the command line. */
+static bool override(const cli_options *o, server_config *k, err *e)
+{
+    if (o->listen.n) k->listen.n = 0;
     for (size_t i = 0; i < o->listen.n && i < CONFIG_LISTENS; i++)
-        k->listen[k->n_listen++] = o->listen.v[i];
-    k->store = o->store_dir;
-    if (!k->store && !usual_store(dir, n, e)) return false;
-    if (!k->store) k->store = dir;
-    k->max_bytes = o->max_store;
+        k->listen.v[k->listen.n++] = o->listen.v[i];
+    if (o->store_dir) k->store = o->store_dir;
+    if (o->max_store) k->max_bytes = o->max_store;
     if (o->max_age && !duration_parse(str_of(o->max_age), &k->max_age))
         return err_set(e, ERR_USAGE, "--max-age wants a time such as 7d or 12h, not `%s`",
                        o->max_age);
-    k->tls = (tls_files){.cert = o->cert, .key = o->key};
-    k->write_tokens = o->write_tokens, k->read_tokens = o->read_tokens;
-    k->insecure = o->insecure;
+    if (o->cert) k->tls.cert = o->cert, k->tls.key = NULL;
+    if (o->key) k->tls.key = o->key;
+    if (o->write_tokens) k->write_tokens = o->write_tokens;
+    if (o->read_tokens) k->read_tokens = o->read_tokens;
+    if (o->insecure) k->insecure = true;
+    if (o->forward) k->forward.to = o->forward;
+    if (o->log_format) k->log_format = o->log_format;
     return true;
 }
 
-static void greet(cli *c, const server *s, const server_config *k)
+/* *path: the file that is at fault, or NULL. */
+static bool configure(const cli_options *o, arena *a, server_config *k, const char **path, err *e)
 {
-    cli_note(c, "profiles are kept in %s", k->store);
-    for (size_t i = 0; server_address(s, i); i++)
-        cli_note(c, "listening on http%s://%s", k->tls.cert ? "s" : "", server_address(s, i));
+    *k = (server_config){0};
+    *path = o->config;
+    if (o->config && !read_config(o->config, a, k, e)) return false;
+    *path = NULL;
+    return override(o, k, e) && (k->store || usual_store(a, &k->store, e));
+}
+
+/* ---- SIGHUP ---- */
+
+static void reload(void *who, server *s)
+{
+    serving *v = who;
+    server_config k;
+    err e = {0};
+    arena next = {0};
+    char text[512], line[600];
+    const char *path;
+    if (!configure(&v->c->o, &next, &k, &path, &e)) {
+        snprintf(line, sizeof line, "the configuration stays as it was: %s%s%s", path ? path : "",
+                 path ? ": " : "", err_text(&e, text, sizeof text));
+        log_write(&v->log, &(log_line){.event = LOG_RELOAD, .trouble = true, .sentence = line});
+        arena_free(&next);
+    } else if (server_reload(s, &k, &e)) {
+        arena_free(&v->live);
+        v->live = next;
+    } else {
+        arena_free(&next);
+    }
+}
+
+/* ---- the command ---- */
+
+static void catch_signal(int sig, void (*handler)(int sig))
+{
+    struct sigaction a = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    sigaction(sig, &a, NULL);
+}
+
+static void run(serving *v, const server_config *k, err *e)
+{
+    server_hooks hooks = {&v->log, reload, v};
+    catch_signal(SIGHUP, on_hang_up); /* one that comes early is no reason to die */
+    server *s = server_open(k, &hooks, e);
+    if (s) {
+        char text[4200];
+        snprintf(text, sizeof text, "profiles are kept in %s", k->store);
+        log_write(&v->log, &(log_line){.event = LOG_START,
+                                       .sentence = text,
+                                       .facts = {{"store", k->store, 0},
+                                                 {"version", KILN_VERSION, 0},
+                                                 {"pid", NULL, (uint64_t)getpid()}}});
+        running = s;
+        catch_signal(SIGTERM, on_end);
+        catch_signal(SIGINT, on_end);
+        bool ok = server_run(s, e);
+        (void)ok; /* e says it */
+        running = NULL;
+    }
+    server_close(s);
 }
 
 exit_code cmd_serve(cli *c)
 {
     err e = {0};
-    char dir[4096];
-    server_config k = {0};
-    server *s = NULL;
-    server_voice voice = {on_say, c};
-    if (configure(c, &k, dir, sizeof dir, &e) && (s = server_open(&k, &voice, &e))) {
-        running = s;
-        struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-        sigaction(SIGTERM, &a, NULL);
-        sigaction(SIGINT, &a, NULL);
-        greet(c, s, &k);
-        bool ok = server_run(s, &e);
-        (void)ok; /* e says it */
-        running = NULL;
+    server_config k;
+    log_format format = LOG_TEXT;
+    const char *path;
+    serving v = {.c = c, .log = {.fd = STDERR_FILENO, .world = world_system()}};
+    if (configure(&c->o, &v.first, &k, &path, &e) && server_check(&k, &e)) {
+        if (log_format_parse(k.log_format, &format)) v.log.format = format;
+        if (c->o.check_config)
+            config_print(&k, &c->out);
+        else
+            run(&v, &k, &e);
     }
-    server_close(s);
-    if (e.code) cli_fail_err(c, NULL, &e);
+    if (e.code) cli_fail_err(c, path, &e);
+    if (c->o.check_config && c->worst > EXIT_BAD_INPUT) c->worst = EXIT_BAD_INPUT;
+    arena_free(&v.live);
+    arena_free(&v.first);
     return c->worst;
 }

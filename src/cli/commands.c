@@ -342,10 +342,12 @@ static const command all_commands[COMMAND_COUNT] = {
                      "request is acknowledged when it is on disk.\n\n"
                      "Listens on this machine's own addresses unless told otherwise; one that "
                      "others reach wants a "
-                     "certificate or --insecure. SIGTERM ends it after what is under way.",
+                     "certificate or --insecure. SIGTERM ends it after what is under way; SIGHUP reads "
+                     "--config, tokens and certificates again.",
             .examples = {{"A place to send profiles", "kiln serve"},
                          {"Elsewhere, with TLS",
-                          "kiln serve --listen :4317 --cert server.pem --store /var/lib/kiln"}},
+                          "kiln serve --listen :4317 --cert server.pem --store /var/lib/kiln"},
+                         {"Would this do?", "kiln serve --config kiln.yaml --check-config"}},
             .operands = OPERAND_NONE,
             .min_args = 0,
             .max_args = 0,

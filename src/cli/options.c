@@ -141,6 +141,11 @@ static const option_desc all_options[] = {
     {"end", 0, OPTION_TEXT, AT(until), IN(STORE), "TIME", NULL, "export: before this time."},
     {"to", 't', OPTION_WRITES, AT(to), IN(STORE), "FORMAT", NULL,
      "export: write this format instead of the one the file's name suggests."},
+    {"config", 'c', OPTION_PATH, AT(config), IN(SERVE), "FILE", NULL,
+     "Read this configuration (YAML, docs/serve.md); what the command line says wins. SIGHUP reads "
+     "it again."},
+    {"check-config", 0, OPTION_FLAG, AT(check_config), IN(SERVE), NULL, NULL,
+     "Print the configuration with all defaults and end: with 0 when it can be used."},
     {"listen", 'l', OPTION_EACH, AT(listen), IN(SERVE), "ADDRESS", NULL,
      "Where to take connections: HOST:PORT or PORT; each speaks gRPC, HTTP/1.1, HTTP/2 and TLS. "
      "May be repeated (default "
@@ -161,6 +166,10 @@ static const option_desc all_options[] = {
      "Whoever asks or looks needs one of the tokens in this file."},
     {"insecure", 0, OPTION_FLAG, AT(insecure), IN(SERVE), NULL, NULL,
      "Let other machines talk to us without TLS and without a token."},
+    {"forward", 0, OPTION_TEXT, AT(forward), IN(SERVE), "URL", NULL,
+     "Pass on what was received: http://HOST:PORT or HOST. Port 4317 means gRPC, others HTTP."},
+    {"log-format", 0, OPTION_CHOICE, AT(log_format), IN(SERVE), "FORMAT", "text json logfmt",
+     "How to write what happens on standard error (default text)."},
     /* run */
     {"wall", 0, OPTION_FLAG, AT(wall), IN(RUN), NULL, NULL,
      "Take the stacks of all threads by the wall clock too, waiting ones included."},

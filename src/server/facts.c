@@ -1,5 +1,6 @@
 #include "server/facts.h"
 
+#include "server/forward.h"
 #include "wire/json.h"
 #include "base/ban.h"
 
@@ -39,6 +40,18 @@ static void put_layouts(const facts *f, buf *b)
     }
 }
 
+static void put_forwarded(const facts *f, buf *b)
+{
+    if (!f->forward) return;
+    otlp_counts p = forward_counted(f->forward, OTLP_PROFILES),
+                l = forward_counted(f->forward, OTLP_LOGS);
+#define X(name, what)                                                                              \
+    metric(b, "counter", "forward_profiles", #name, what, p.name);                                 \
+    metric(b, "counter", "forward_logs", #name, what, l.name);
+    OTLP_COUNTERS(X)
+#undef X
+}
+
 void facts_metrics(const facts *f, buf *b)
 {
     ingest_counts in = ingest_count(f->ingest);
@@ -60,6 +73,7 @@ void facts_metrics(const facts *f, buf *b)
     metric(b, "gauge", "server", "start_time_seconds", "when it was started",
            f->started / 1000000000);
     metric(b, "gauge", "server", "ready", "1: takes profiles", f->ready);
+    put_forwarded(f, b);
     put_layouts(f, b);
 }
 
@@ -88,6 +102,17 @@ static void put_sources(json_out *o, str key, const ingest_source *v, size_t n)
         json_put_object_end(o);
     }
     json_put_array_end(o);
+}
+
+static void put_forward(json_out *o, str key, const forward *f, otlp_signal s)
+{
+    otlp_counts n = forward_counted(f, s);
+    json_put_key(o, key);
+    json_put_object(o);
+#define X(name, what) put_u64(o, STR(#name), n.name);
+    OTLP_COUNTERS(X)
+#undef X
+    json_put_object_end(o);
 }
 
 static void put_losses(json_out *o, const ledger *l)
@@ -150,6 +175,13 @@ void facts_json(const facts *f, buf *b)
     STORE_COUNTERS(X)
 #undef X
     json_put_object_end(&o);
+    if (f->forward) {
+        json_put_key(&o, STR("forward"));
+        json_put_object(&o);
+        put_forward(&o, STR("profiles"), f->forward, OTLP_PROFILES);
+        put_forward(&o, STR("logs"), f->forward, OTLP_LOGS);
+        json_put_object_end(&o);
+    }
     const ingest_source *v = ingest_recognised(f->ingest, &n);
     put_sources(&o, STR("recognised"), v, n);
     v = ingest_senders(f->ingest, &n);

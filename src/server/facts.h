@@ -10,6 +10,7 @@ typedef struct facts {
     const http_server *http;
     const pool *pool;
     const store *store;
+    const struct forward *forward; /* NULL: nothing is passed on */
     const char *store_dir;
     uint64_t started, now; /* Unix ns */
     bool ready;

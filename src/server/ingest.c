@@ -1,5 +1,6 @@
 #include "server/ingest.h"
 
+#include "server/forward.h"
 #include "base/ban.h"
 #include <inttypes.h>
 #include <pthread.h>
@@ -26,11 +27,13 @@ typedef struct request {
     arena arena;          /* of a job */
     ledger *ledger;       /* of a job */
     received got;
+    buf onward; /* what is passed on; empty: nothing */
     err why;
     verdict verdict;
     uint64_t n_samples, n_duplicates;
     uint64_t deadline; /* loop_now; 0: none */
     size_t n_bytes;
+    size_t max_message; /* a reload may change it meanwhile */
     char peer[80];
 } request;
 
@@ -39,6 +42,7 @@ struct ingest {
     store *store;
     pool *pool;
     ingest_opts o;
+    ingest_ears ears;
     arena scratch; /* of the request that is read in the loop */
     ledger ledger; /* of the same */
     ledger losses;
@@ -143,6 +147,43 @@ static void reply(http_exchange *x, const receive_route *route, verdict v, const
     receive_reply_free(&out);
 }
 
+/* ---- passing on ---- */
+
+static otlp_signal signal_of(const request *r)
+{
+    return r->route.kind == RECEIVE_LOGS ? OTLP_LOGS : OTLP_PROFILES;
+}
+
+/* One message of this format in protobuf: the bytes can be kept or handed on as they came. */
+static bool is_as_it_came(const request *r, const format *f)
+{
+    const document *d = &r->got.doc;
+    return d->parts.n == 1 && d->format == f && !d->n_layers && d->bytes.n == r->got.payload.n &&
+           d->parts.v[0].payload.kind == PAYLOAD_PROTOBUF;
+}
+
+/* The same bytes; JSON, pprof and other formats as the message that says the same. */
+static void copy_onward(request *r)
+{
+    const format *to = signal_of(r) == OTLP_LOGS ? &format_splunk_logs : &format_otlp;
+    const model *m = &r->got.doc.model;
+    if (!r->of->ears.forward || r->verdict != VERDICT_TAKEN || !m->profiles.n) return;
+    bool ok = true;
+    if (is_as_it_came(r, to))
+        buf_str(&r->onward, r->got.payload);
+    else
+        ok = to->write(to, m, &(write_opts){0}, &r->onward, NULL);
+    if (!ok || r->onward.failed) buf_free(&r->onward);
+}
+
+/* What a sender repeats because our answer got lost was passed on the first time. */
+static void pass_on(request *r)
+{
+    size_t n = r->got.n_items - r->got.n_rejected;
+    if (r->verdict == VERDICT_TAKEN && r->onward.n && r->n_duplicates < n)
+        forward_pass(r->of->ears.forward, signal_of(r), &r->onward, r->got.n_items);
+}
+
 /* What only reading needed.  While the disk is slow many requests wait for it: they should be small. */
 static void let_go(request *r)
 {
@@ -155,6 +196,7 @@ static void let_go(request *r)
 static void free_request(request *r)
 {
     let_go(r);
+    buf_free(&r->onward);
     free(r);
 }
 
@@ -162,6 +204,9 @@ static void finish(request *r)
 {
     ingest *i = r->of;
     count(i, r);
+    pass_on(r);
+    if (r->verdict != VERDICT_TAKEN && i->ears.refused)
+        i->ears.refused(i->ears.who, r->peer, r->verdict, r->why.msg);
     if (r->x) {
         *http_exchange_user(r->x) = NULL;
         reply(r->x, &r->route, r->verdict, &r->got, &r->why);
@@ -207,15 +252,6 @@ void ingest_settle(ingest *i)
     }
 }
 
-/* The bytes may be kept as they came when they are OTLP protobuf of one piece. */
-static str bytes_to_keep(const request *r)
-{
-    const document *d = &r->got.doc;
-    bool whole = d->parts.n == 1 && d->format == &format_otlp && !d->n_layers &&
-                 d->bytes.n == r->got.payload.n && d->parts.v[0].payload.kind == PAYLOAD_PROTOBUF;
-    return whole ? r->got.payload : (str){0};
-}
-
 /* The request is read: into the store with it. */
 static void keep(request *r, const ledger *losses)
 {
@@ -227,7 +263,7 @@ static void keep(request *r, const ledger *losses)
     }
     for (size_t k = 0; k < m->profiles.n; k++) r->n_samples += m->profiles.v[k].n_samples;
     if (losses->n) ledger_merge(&i->losses, losses), i->n.losses = i->losses.n;
-    str bytes = bytes_to_keep(r);
+    str bytes = is_as_it_came(r, &format_otlp) ? r->got.payload : (str){0};
     store_item item = {.model = m,
                        .bytes = bytes,
                        .layout = bytes.n ? r->got.doc.parts.v[0].verdict.layout : LAYOUT_UNKNOWN,
@@ -248,8 +284,6 @@ static void keep(request *r, const ledger *losses)
 
 /* ---- reading ---- */
 
-static size_t max_message(const ingest *i) { return i->o.max_message; }
-
 /* What the sender would throw away when it came. */
 static bool is_late(const request *r) { return r->deadline && loop_now(r->of->loop) > r->deadline; }
 
@@ -260,8 +294,9 @@ static void work(job *j)
     r->why = (err){0};
     r->verdict =
         receive_read(&r->route, &r->message,
-                     &(receive_opts){.max_message = max_message(r->of), .ledger = r->ledger},
+                     &(receive_opts){.max_message = r->max_message, .ledger = r->ledger},
                      &r->arena, &r->got, &r->why);
+    copy_onward(r);
 }
 
 static void worked(job *j)
@@ -297,19 +332,20 @@ static void read_here(request *r)
 {
     ingest *i = r->of;
     size_t most = UNPACKED_IN_LOOP * i->o.in_loop;
-    bool all = most >= max_message(i);
+    bool all = most >= r->max_message;
     arena_reset(&i->scratch);
     if (i->scratch.used > KEEP_ARENA) arena_free(&i->scratch);
     i->scratch.budget = i->o.memory;
     i->ledger.n = 0;
     r->verdict = receive_read(
         &r->route, http_exchange_message(r->x),
-        &(receive_opts){.max_message = all ? max_message(i) : most, .ledger = &i->ledger},
+        &(receive_opts){.max_message = all ? r->max_message : most, .ledger = &i->ledger},
         &i->scratch, &r->got, &r->why);
     if (r->verdict == VERDICT_TOO_LARGE && !all) {
         r->why = (err){0};
         read_in_pool(r);
     } else {
+        copy_onward(r);
         keep(r, &i->ledger);
     }
 }
@@ -325,7 +361,7 @@ void ingest_request(ingest *i, http_exchange *x, const receive_route *route)
         reply(x, route, VERDICT_PRESSED, NULL, &e);
         return;
     }
-    *r = (request){.of = i, .x = x, .route = *route, .n_bytes = m->body.n};
+    *r = (request){.of = i, .x = x, .route = *route, .n_bytes = m->body.n, .max_message = i->o.max_message};
     *http_exchange_user(x) = r;
     name_sender(x, r->peer);
     if (grpc_timeout_parse(http_headers_get(&m->head, "grpc-timeout"), &timeout) &&
@@ -356,21 +392,31 @@ void ingest_refuse(ingest *i, http_exchange *x, const receive_route *route, verd
 {
     err e = {0};
     err_set(&e, ERR_USAGE, "%s", why);
+    char sender[80];
+    name_sender(x, sender);
     i->n.requests++;
     ++*counter_of(i, v);
+    if (i->ears.refused) i->ears.refused(i->ears.who, sender, v, why);
     reply(x, route, v, NULL, &e);
 }
 
 /* ---- the whole ---- */
 
-ingest *ingest_open(loop *l, store *s, pool *p, const ingest_opts *o, err *e)
+void ingest_limits(ingest *i, const ingest_opts *o)
 {
-    ingest *i = calloc(1, sizeof *i);
-    if (!i) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
-    i->loop = l, i->store = s, i->pool = p, i->o = *o;
+    i->o = *o;
     if (!i->o.max_message) i->o.max_message = (size_t)256 << 20;
     if (!i->o.in_loop) i->o.in_loop = IN_LOOP;
     if (!i->o.memory) i->o.memory = MEMORY;
+}
+
+ingest *ingest_open(loop *l, store *s, pool *p, const ingest_opts *o, const ingest_ears *ears,
+                    err *e)
+{
+    ingest *i = calloc(1, sizeof *i);
+    if (!i) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
+    i->loop = l, i->store = s, i->pool = p, i->ears = *ears;
+    ingest_limits(i, o);
     pthread_mutex_init(&i->lock, NULL);
     return i;
 }

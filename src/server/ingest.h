@@ -1,7 +1,7 @@
 /* server/ingest.h - from a request to an acknowledgement: read, put into the store, answered when it is durable.
  *
  *   request ─┬ small: read in the loop ──┬─► store_put ─ (writer's thread) ─► done ─ loop_wake ─► answer
- *            └ large: read in the pool ──┘
+ *            └ large: read in the pool ──┘                                                             └─► forward
  *
  * Everything but the store's callback runs in the loop's thread. */
 #pragma once
@@ -50,8 +50,19 @@ typedef struct ingest_opts {
     size_t memory;      /* budget of one read; 0: 256 MiB */
 } ingest_opts;
 
-/* The store, the pool and the loop outlive it. */
-NODISCARD ingest *ingest_open(loop *l, store *s, pool *p, const ingest_opts *o, err *e);
+struct forward;
+
+/* Who else wants to know.  All may be NULL. */
+typedef struct ingest_ears {
+    struct forward *forward; /* gets what was acknowledged and had not been sent before */
+    void (*refused)(void *who, const char *sender, verdict v, const char *why);
+    void *who;
+} ingest_ears;
+
+/* The store, the pool, the loop and the forward outlive it. */
+NODISCARD ingest *ingest_open(loop *l, store *s, pool *p, const ingest_opts *o,
+                              const ingest_ears *ears, err *e);
+void ingest_limits(ingest *i, const ingest_opts *o); /* for requests from now on */
 void ingest_close(ingest *i);
 
 /* A request of one of our routes: will be answered. */

@@ -1,39 +1,18 @@
-#include "server/server.h"
+#include "server/internal.h"
 
 #include "net/listen.h"
-#include "server/api.h"
 #include "server/facts.h"
-#include "server/guard.h"
 #include "base/ban.h"
-#include <stdatomic.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { WORKERS = 2, JOBS = 64, ADDRESS = 72, OWN_DESCRIPTORS = 256 };
+enum { WORKERS = 2, JOBS = 64, FIRST_INHERITED = 3, OWN_DESCRIPTORS = 256 };
 #define DRAIN_NS (10 * NS_PER_S)
 #define LOOK_NS (2 * NS_PER_S)
-
-struct server {
-    server_config c;
-    server_voice voice;
-    loop *loop;
-    store *store;
-    pool *pool;
-    ingest *ingest;
-    api *api;
-    guard *guard;
-    loop_timer look;  /* for tokens that changed */
-    uint64_t started; /* Unix ns */
-    http_server *http;
-    tls_context *tls;
-    char addresses[CONFIG_LISTENS][ADDRESS];
-    size_t n_addresses;
-    bool complained; /* about tokens: once */
-    atomic_bool stopping;
-    uint64_t drain_until; /* 0: not draining */
-};
+#define FORWARD_NS (5 * NS_PER_S) /* for the last of what is passed on */
 
 /* ---- pages of our own ---- */
 
@@ -44,6 +23,7 @@ static facts facts_of(const server *s)
                    .http = s->http,
                    .pool = s->pool,
                    .store = s->store,
+                   .forward = s->forward,
                    .store_dir = s->c.store,
                    .started = s->started,
                    .now = w->wall(w->who),
@@ -163,54 +143,102 @@ static void on_look(void *who)
     server *s = who;
     err e = {0};
     char text[400];
-    if (guard_refresh(s->guard, &e)) s->voice.say(s->voice.who, false, "tokens were read again");
-    if (e.code && !s->complained) s->voice.say(s->voice.who, true, err_text(&e, text, sizeof text));
+    if (guard_refresh(s->guard, &e))
+        server_say(s, LOG_TOKENS, false, "tokens were read again");
+    if (e.code && !s->complained)
+        server_say(s, LOG_TOKENS, true, "%s", err_text(&e, text, sizeof text));
     s->complained = e.code != ERR_OK;
     loop_arm(s->loop, &s->look, loop_now(s->loop) + LOOK_NS);
 }
 
-static void on_store_says(void *who, bool trouble, const char *sentence)
+static void on_watchdog(void *who)
 {
     server *s = who;
-    s->voice.say(s->voice.who, trouble, sentence);
+    notify_say(&s->notify, "WATCHDOG=1");
+    loop_arm(s->loop, &s->watchdog, loop_now(s->loop) + s->notify.watchdog_ns / 2);
+}
+
+/* In whatever thread of the store. */
+static void on_store_says(void *who, store_said what, const char *sentence)
+{
+    server *s = who;
+    log_event ev = what == STORE_REMOVED      ? LOG_RETENTION
+                   : what == STORE_QUARANTINE ? LOG_QUARANTINE
+                                              : LOG_STORE;
+    server_say(s, ev, what != STORE_REMOVED, "%s", sentence);
+}
+
+static void on_refused(void *who, const char *sender, verdict v, const char *why)
+{
+    server *s = who;
+    uint64_t unsaid;
+    char text[512];
+    (void)v;
+    if (!refusals_note(&s->refusals, sender, loop_now(s->loop), &unsaid)) return;
+    snprintf(text, sizeof text, "a request of %s was refused: %s", sender, why);
+    log_write(s->log, &(log_line){.event = LOG_REFUSED,
+                                  .trouble = true,
+                                  .sentence = text,
+                                  .facts = {{"sender", sender, 0},
+                                            {"reason", why, 0},
+                                            {"unsaid", NULL, unsaid}}});
 }
 
 static bool open_tls(server *s, err *e)
 {
     if (!s->c.tls.cert) return true;
-    s->tls = tls_context_open(true, &s->c.tls, "h2 http/1.1", e);
+    s->tls = tls_context_open(true, &s->c.tls, SERVER_ALPN, e);
     return s->tls != NULL;
+}
+
+static bool open_forward(server *s, err *e)
+{
+    if (!s->c.forward.to) return true;
+    s->forward = forward_open(&s->c.forward, s->log, e);
+    return s->forward != NULL;
+}
+
+/* Takes the socket over.  `what`: how it was asked for. */
+static bool listen_with(server *s, int fd, const char *what, err *e)
+{
+    bool exposed = !net_is_loopback(fd);
+    if (exposed && !s->tls && !guard_is_set(s->guard, RIGHT_WRITE) && !s->c.insecure) {
+        close(fd);
+        return err_set(
+            e, ERR_USAGE,
+            "%s can be reached by other machines: give a certificate (--cert) or tokens "
+            "(--write-tokens), or say --insecure",
+            what);
+    }
+    s->exposed |= exposed;
+    if (s->n_addresses < SERVER_ADDRESSES)
+        net_local_text(fd, s->addresses[s->n_addresses++], SERVER_ADDRESS);
+    return http_server_listen(s->http, fd, s->tls, true, e);
 }
 
 static bool listen_on(server *s, str address, err *e)
 {
+    char text[256];
     int fd = net_listen(address, e);
-    if (fd < 0) return false;
-    bool guarded = s->tls || guard_is_set(s->guard, RIGHT_WRITE);
-    if (!net_is_loopback(fd) && !guarded && !s->c.insecure) {
-        close(fd);
-        return err_set(
-            e, ERR_USAGE,
-            "%.*s can be reached by other machines: give a certificate (--cert) or tokens "
-            "(--write-tokens), or say --insecure",
-            STR_ARG(address));
-    }
-    net_local_text(fd, s->addresses[s->n_addresses++], ADDRESS);
-    return http_server_listen(s->http, fd, s->tls, true, e);
+    snprintf(text, sizeof text, "%.*s", STR_ARG(address));
+    return fd >= 0 && listen_with(s, fd, text, e);
 }
 
+/* Sockets of systemd and those that were asked for; the usual ones when there are neither. */
 static bool listen_all(server *s, err *e)
 {
     static const char *const usual[] = SERVER_LISTEN;
-    for (size_t i = 0; i < s->c.n_listen; i++)
-        if (!listen_on(s, s->c.listen[i], e)) return false;
-    for (size_t i = 0; !s->c.n_listen && i < ARRAY_LEN(usual); i++)
+    int n = net_listen_inherited(getenv("LISTEN_PID"), getenv("LISTEN_FDS"));
+    for (int i = 0; i < n; i++)
+        if (!listen_with(s, FIRST_INHERITED + i, "a socket of systemd", e)) return false;
+    for (size_t i = 0; i < s->c.listen.n; i++)
+        if (!listen_on(s, s->c.listen.v[i], e)) return false;
+    for (size_t i = 0; !n && !s->c.listen.n && i < ARRAY_LEN(usual); i++)
         if (!listen_on(s, str_of(usual[i]), e)) return false;
     return true;
 }
 
-/* As many descriptors as we may have, and some of them for the store: connections that take the last one would stop it. */
-static void fit_connections(http_limits *o)
+void server_fit(http_limits *o)
 {
     struct rlimit r;
     rlim_t want = o->connections ? o->connections : HTTP_CONNECTIONS;
@@ -224,27 +252,35 @@ static void fit_connections(http_limits *o)
     o->connections = (uint32_t)(r.rlim_cur - own);
 }
 
+static ingest *open_ingest(server *s, err *e)
+{
+    ingest_ears ears = {.forward = s->forward, .refused = on_refused, .who = s};
+    return ingest_open(s->loop, s->store, s->pool, &s->c.ingest, &ears, e);
+}
+
 static bool open_all(server *s, err *e)
 {
-    fit_connections(&s->c.http);
+    server_fit(&s->c.http);
     store_opts so = {
         .max_age = s->c.max_age, .max_bytes = s->c.max_bytes, .say = on_store_says, .who = s};
     http_server_events ev = {.admit = on_admit, .request = on_request, .gone = on_gone, .who = s};
     return (s->loop = loop_open(world_system(), on_knock, s, e)) &&
            (s->store = store_open(s->c.store, &so, e)) &&
-           (s->pool = pool_open(s->loop, WORKERS, JOBS, e)) &&
-           (s->ingest = ingest_open(s->loop, s->store, s->pool, &s->c.ingest, e)) &&
+           (s->pool = pool_open(s->loop, WORKERS, JOBS, e)) && open_forward(s, e) &&
+           (s->ingest = open_ingest(s, e)) &&
            (s->api = api_open(s->loop, s->pool, &(api_opts){.store = s->c.store}, e)) &&
            open_tls(s, e) && (s->guard = guard_open(s->c.write_tokens, s->c.read_tokens, e)) &&
            (s->http = http_server_open(s->loop, &s->c.http, &ev, e)) && listen_all(s, e);
 }
 
-server *server_open(const server_config *c, const server_voice *v, err *e)
+server *server_open(const server_config *c, const server_hooks *h, err *e)
 {
     server *s = calloc(1, sizeof *s);
     if (!s) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
-    s->c = *c, s->voice = *v;
+    s->c = *c, s->hooks = *h, s->log = h->log;
+    s->notify = notify_open(getenv);
     s->look = (loop_timer){.due = on_look, .who = s};
+    s->watchdog = (loop_timer){.due = on_watchdog, .who = s};
     s->started = world_system()->wall(world_system()->who);
     if (open_all(s, e)) return s;
     server_close(s);
@@ -255,13 +291,14 @@ server *server_open(const server_config *c, const server_voice *v, err *e)
 void server_close(server *s)
 {
     if (!s) return;
-    if (s->loop) loop_disarm(s->loop, &s->look);
+    if (s->loop) loop_disarm(s->loop, &s->look), loop_disarm(s->loop, &s->watchdog);
     pool_close(s->pool);
     store_close(s->store);
     api_close(s->api);
     if (s->ingest) ingest_settle(s->ingest);
     http_server_close(s->http);
     ingest_close(s->ingest);
+    forward_close(s->forward, FORWARD_NS);
     guard_close(s->guard);
     tls_context_close(s->tls);
     loop_close(s->loop);
@@ -281,19 +318,71 @@ void server_stop(server *s)
     loop_wake(s->loop);
 }
 
+void server_hang_up(server *s)
+{
+    atomic_store(&s->hung_up, true);
+    loop_wake(s->loop);
+}
+
 static bool drained(server *s)
 {
     if (!s->drain_until) {
         s->drain_until = loop_now(s->loop) + DRAIN_NS;
+        uint64_t open = http_server_count(s->http).exchanges;
+        notify_say(&s->notify, "STOPPING=1\nSTATUS=answering what is under way");
+        log_write(s->log, &(log_line){.event = LOG_DRAIN,
+                                      .sentence = "ending: no new connections, what is under way is answered",
+                                      .facts = {{"requests", NULL, open}}});
         http_server_drain(s->http);
     }
     return http_server_idle(s->http) || loop_now(s->loop) > s->drain_until;
+}
+
+static void tell_start(server *s)
+{
+    char text[128];
+    for (size_t i = 0; server_address(s, i); i++) {
+        snprintf(text, sizeof text, "listening on http%s://%s", s->tls ? "s" : "", s->addresses[i]);
+        log_write(s->log, &(log_line){.event = LOG_LISTEN,
+                                      .sentence = text,
+                                      .facts = {{"address", s->addresses[i], 0},
+                                                {"tls", s->tls ? "true" : "false", 0}}});
+    }
+    notify_say(&s->notify, "READY=1\nSTATUS=listening on %s\nMAINPID=%ld", s->addresses[0],
+               (long)getpid());
+}
+
+static void tell_stop(server *s)
+{
+    ingest_counts n = ingest_count(s->ingest);
+    log_write(s->log, &(log_line){.event = LOG_STOP,
+                                  .sentence = "stopped",
+                                  .facts = {{"taken", NULL, n.taken},
+                                            {"profiles", NULL, n.profiles},
+                                            {"samples", NULL, n.samples}}});
 }
 
 bool server_run(server *s, err *e)
 {
     (void)e;
     loop_arm(s->loop, &s->look, loop_now(s->loop) + LOOK_NS);
-    while (!atomic_load(&s->stopping) || !drained(s)) loop_once(s->loop, NS_PER_S);
+    if (s->notify.watchdog_ns) on_watchdog(s);
+    tell_start(s);
+    while (!atomic_load(&s->stopping) || !drained(s)) {
+        loop_once(s->loop, NS_PER_S);
+        if (atomic_exchange(&s->hung_up, false) && s->hooks.hang_up)
+            s->hooks.hang_up(s->hooks.who, s);
+    }
+    tell_stop(s);
     return true;
+}
+
+void server_say(server *s, log_event ev, bool trouble, const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    log_write(s->log, &(log_line){.event = ev, .trouble = trouble, .sentence = text});
 }

@@ -1,0 +1,43 @@
+/* server/internal.h - the server's parts, for server.c and reload.c. */
+#pragma once
+#include "server/api.h"
+#include "server/forward.h"
+#include "server/guard.h"
+#include "server/notify.h"
+#include "server/refusals.h"
+#include "server/server.h"
+#include <stdatomic.h>
+
+#define SERVER_ALPN "h2 http/1.1"
+enum { SERVER_ADDRESSES = CONFIG_LISTENS, SERVER_ADDRESS = 72 };
+
+struct server {
+    server_config c;
+    server_hooks hooks;
+    logger *log;
+    notify notify;
+    loop *loop;
+    store *store;
+    pool *pool;
+    forward *forward; /* NULL: nothing is passed on */
+    ingest *ingest;
+    api *api;
+    guard *guard;
+    loop_timer look;     /* for tokens that changed */
+    loop_timer watchdog; /* of systemd */
+    uint64_t started;    /* Unix ns */
+    http_server *http;
+    tls_context *tls;
+    char addresses[SERVER_ADDRESSES][SERVER_ADDRESS];
+    size_t n_addresses;
+    bool exposed;    /* other machines reach us */
+    bool complained; /* about tokens: once */
+    refusals refusals;
+    atomic_bool stopping, hung_up;
+    uint64_t drain_until; /* 0: not draining */
+};
+
+void server_say(server *s, log_event ev, bool trouble, const char *fmt, ...) PRINTF(4, 5);
+
+/* As many descriptors as we may have, and some of them for the store: connections that take the last one would stop it. */
+void server_fit(http_limits *o);

@@ -1,0 +1,98 @@
+/* A configuration that changes while the server runs: all that is new is opened before anything old is let go. */
+#include "server/internal.h"
+
+#include "base/ban.h"
+#include <time.h>
+
+bool server_check(const server_config *c, err *e)
+{
+    tls_context *t = NULL;
+    log_format f;
+    if (!config_check(c, e) || !forward_check(&c->forward, e)) return false;
+    if (!log_format_parse(c->log_format, &f))
+        return err_set(e, ERR_USAGE, "logs are written as text, json or logfmt, not `%s`",
+                       c->log_format);
+    guard *g = guard_open(c->write_tokens, c->read_tokens, e);
+    bool ok = g && (!c->tls.cert || (t = tls_context_open(true, &c->tls, SERVER_ALPN, e)));
+    tls_context_close(t);
+    guard_close(g);
+    return ok;
+}
+
+/* What cannot change stays as it is; its keys are listed. */
+static void hold_fixed(const server_config *now, server_config *next, buf *fixed)
+{
+    size_t n;
+    const config_key *keys = config_keys(&n);
+    for (size_t i = 0; i < n; i++) {
+        const config_key *k = &keys[i];
+        bool tls = !strncmp(k->name, "tls.", 4);
+        bool turned = tls && !now->tls.cert != !next->tls.cert; /* on or off: listeners know it */
+        if (k->live && !turned) continue;
+        if (!config_same(k, now, next)) buf_printf(fixed, "%s%s", fixed->n ? ", " : "", k->name);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!keys[i].live)
+            memcpy((char *)next + keys[i].at, (const char *)now + keys[i].at, keys[i].width);
+    if (!now->tls.cert != !next->tls.cert) next->tls = now->tls;
+}
+
+static void apply(server *s, server_config *c, guard *g, tls_context *t)
+{
+    log_format f;
+    server_fit(&c->http);
+    guard_close(s->guard);
+    s->guard = g;
+    if (t) {
+        http_server_tls(s->http, t);
+        tls_context_close(s->tls);
+        s->tls = t;
+    }
+    http_server_limits(s->http, &c->http);
+    ingest_limits(s->ingest, &c->ingest);
+    store_retain(s->store, c->max_age, c->max_bytes);
+    if (log_format_parse(c->log_format, &f)) atomic_store(&s->log->format, f);
+    s->c = *c;
+}
+
+static bool reload(server *s, const server_config *wanted, buf *fixed, err *e)
+{
+    server_config c = *wanted;
+    tls_context *t = NULL;
+    if (!server_check(wanted, e)) return false;
+    hold_fixed(&s->c, &c, fixed);
+    if (s->exposed && !s->tls && !c.write_tokens && !c.insecure)
+        return err_set(e, ERR_USAGE,
+                       "other machines reach us: without TLS the tokens of senders must stay");
+    guard *g = guard_open(c.write_tokens, c.read_tokens, e);
+    if (!g) return false;
+    if (s->tls && !(t = tls_context_open(true, &c.tls, SERVER_ALPN, e))) {
+        guard_close(g);
+        return false;
+    }
+    apply(s, &c, g, t);
+    return true;
+}
+
+bool server_reload(server *s, const server_config *next, err *e)
+{
+    buf fixed = {.limit = 400};
+    struct timespec t;
+    char text[400];
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    notify_say(&s->notify, "RELOADING=1\nMONOTONIC_USEC=%lld",
+               (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000);
+    bool ok = reload(s, next, &fixed, e);
+    if (!ok)
+        server_say(s, LOG_RELOAD, true, "the configuration stays as it was: %s",
+                   err_text(e, text, sizeof text));
+    else if (fixed.n)
+        server_say(s, LOG_RELOAD, true,
+                   "the configuration was read again; these want a restart: %.*s",
+                   (int)fixed.n, fixed.p);
+    else
+        server_say(s, LOG_RELOAD, false, "the configuration was read again");
+    notify_say(&s->notify, "READY=1");
+    buf_free(&fixed);
+    return ok;
+}

@@ -1,0 +1,59 @@
+/* One line an event, whatever is in it. */
+#include "server/log.h"
+
+#include "../../support/test.h"
+
+#define WALL UINT64_C(1700000000123456789)
+
+static void test_lines(void **state)
+{
+    (void)state;
+    static const struct {
+        log_format format;
+        log_line line;
+        const char *want;
+    } cases[] = {
+        {LOG_TEXT, {.event = LOG_START, .sentence = "hello"}, "kiln: hello\n"},
+        {LOG_TEXT, {.event = LOG_START, .sentence = "a\nb\x1b[0m"}, "kiln: a?b?[0m\n"},
+        {LOG_JSON,
+         {.event = LOG_LISTEN,
+          .sentence = "on \"x\"\n",
+          .facts = {{"address", "[::1]:1", 0}, {"n", NULL, 7}}},
+         "{\"time\":\"2023-11-14T22:13:20.123Z\",\"level\":\"info\",\"event\":\"listen\","
+         "\"message\":\"on \\\"x\\\"\\n\",\"address\":\"[::1]:1\",\"n\":7}\n"},
+        {LOG_JSON,
+         {.event = LOG_STOP, .trouble = true, .sentence = "\xff"},
+         "{\"time\":\"2023-11-14T22:13:20.123Z\",\"level\":\"warning\",\"event\":\"stop\","
+         "\"message\":\"(not UTF-8)\"}\n"},
+        {LOG_LOGFMT,
+         {.event = LOG_REFUSED,
+          .trouble = true,
+          .sentence = "no \"token\"\n",
+          .facts = {{"sender", "10.0.0.7", 0}, {"reason", "", 0}, {"unsaid", NULL, 3}}},
+         "time=2023-11-14T22:13:20.123Z level=warning event=refused message=\"no \\\"token\\\"?\" "
+         "sender=10.0.0.7 reason=\"\" unsaid=3\n"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        buf b = {0};
+        log_print(&b, cases[i].format, &cases[i].line, WALL);
+        if (!str_eq(buf_view(&b), str_of(cases[i].want))) fail_msg("%.*s", (int)b.n, b.p);
+        buf_free(&b);
+    }
+}
+
+static void test_formats(void **state)
+{
+    (void)state;
+    log_format f;
+    assert_true(log_format_parse(NULL, &f) && f == LOG_TEXT);
+    assert_true(log_format_parse("json", &f) && f == LOG_JSON);
+    assert_true(log_format_parse("logfmt", &f) && f == LOG_LOGFMT);
+    assert_false(log_format_parse("xml", &f));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines),
+                                       cmocka_unit_test(test_formats)};
+    return cmocka_run_group_tests_name("log", tests, NULL, NULL);
+}
