@@ -99,12 +99,12 @@ static void reload(void *who, server *s)
     server_config k;
     err e = {0};
     arena next = {0};
-    char text[512], line[600];
+    char text[512], said[600];
     const char *path;
     if (!configure(&v->c->o, &next, &k, &path, &e)) {
-        snprintf(line, sizeof line, "the configuration stays as it was: %s%s%s", path ? path : "",
+        snprintf(said, sizeof said, "the configuration stays as it was: %s%s%s", path ? path : "",
                  path ? ": " : "", err_text(&e, text, sizeof text));
-        log_write(&v->log, &(log_line){.event = LOG_RELOAD, .trouble = true, .sentence = line});
+        log_write(&v->log, &(log_line){.event = LOG_RELOAD, .trouble = true, .sentence = said});
         arena_free(&next);
     } else if (server_reload(s, &k, &e)) {
         arena_free(&v->live);
@@ -149,11 +149,11 @@ exit_code cmd_serve(cli *c)
 {
     err e = {0};
     server_config k;
-    log_format format = LOG_TEXT;
+    log_format how = LOG_TEXT;
     const char *path;
     serving v = {.c = c, .log = {.fd = STDERR_FILENO, .world = world_system()}};
     if (configure(&c->o, &v.first, &k, &path, &e) && server_check(&k, &e)) {
-        if (log_format_parse(k.log_format, &format)) v.log.format = format;
+        if (log_format_parse(k.log_format, &how)) v.log.format = how;
         if (c->o.check_config)
             config_print(&k, &c->out);
         else

@@ -392,11 +392,11 @@ void ingest_refuse(ingest *i, http_exchange *x, const receive_route *route, verd
 {
     err e = {0};
     err_set(&e, ERR_USAGE, "%s", why);
-    char sender[80];
-    name_sender(x, sender);
+    char peer[80];
+    name_sender(x, peer);
     i->n.requests++;
     ++*counter_of(i, v);
-    if (i->ears.refused) i->ears.refused(i->ears.who, sender, v, why);
+    if (i->ears.refused) i->ears.refused(i->ears.who, peer, v, why);
     reply(x, route, v, NULL, &e);
 }
 

@@ -26,8 +26,8 @@ static void hold_fixed(const server_config *now, server_config *next, buf *fixed
     const config_key *keys = config_keys(&n);
     for (size_t i = 0; i < n; i++) {
         const config_key *k = &keys[i];
-        bool tls = !strncmp(k->name, "tls.", 4);
-        bool turned = tls && !now->tls.cert != !next->tls.cert; /* on or off: listeners know it */
+        bool of_tls = !strncmp(k->name, "tls.", 4);
+        bool turned = of_tls && !now->tls.cert != !next->tls.cert; /* on or off: listeners know it */
         if (k->live && !turned) continue;
         if (!config_same(k, now, next)) buf_printf(fixed, "%s%s", fixed->n ? ", " : "", k->name);
     }

@@ -168,18 +168,18 @@ static void on_store_says(void *who, store_said what, const char *sentence)
     server_say(s, ev, what != STORE_REMOVED, "%s", sentence);
 }
 
-static void on_refused(void *who, const char *sender, verdict v, const char *why)
+static void on_refused(void *who, const char *peer, verdict v, const char *why)
 {
     server *s = who;
     uint64_t unsaid;
     char text[512];
     (void)v;
-    if (!refusals_note(&s->refusals, sender, loop_now(s->loop), &unsaid)) return;
-    snprintf(text, sizeof text, "a request of %s was refused: %s", sender, why);
+    if (!refusals_note(&s->refusals, peer, loop_now(s->loop), &unsaid)) return;
+    snprintf(text, sizeof text, "a request of %s was refused: %s", peer, why);
     log_write(s->log, &(log_line){.event = LOG_REFUSED,
                                   .trouble = true,
                                   .sentence = text,
-                                  .facts = {{"sender", sender, 0},
+                                  .facts = {{"sender", peer, 0},
                                             {"reason", why, 0},
                                             {"unsaid", NULL, unsaid}}});
 }
