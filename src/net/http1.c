@@ -319,7 +319,7 @@ bool http1_end(http1 *h, err *e)
 
 /* ---- writing ---- */
 
-static bool put_headers(buf *b, const http_header *h, size_t n, size_t body_bytes, err *e)
+static bool put_headers(buf *b, const http_header *h, size_t n, err *e)
 {
     for (size_t i = 0; i < n; i++) {
         if (!http_name_valid(h[i].name) || !http_value_valid(h[i].value))
@@ -327,6 +327,11 @@ static bool put_headers(buf *b, const http_header *h, size_t n, size_t body_byte
         buf_str(b, h[i].name), buf_z(b, ": ");
         buf_str(b, h[i].value), buf_z(b, "\r\n");
     }
+    return true;
+}
+
+static bool put_length(buf *b, size_t body_bytes, err *e)
+{
     buf_z(b, "Content-Length: "), buf_u64(b, body_bytes), buf_z(b, "\r\n\r\n");
     return !b->failed || err_set(e, ERR_LIMIT, "out of memory");
 }
@@ -339,7 +344,7 @@ bool http1_put_request(buf *b, str method, str path, str authority, const http_h
     buf_str(b, method), buf_putc(b, ' ');
     buf_str(b, path), buf_z(b, " HTTP/1.1\r\nHost: ");
     buf_str(b, authority), buf_z(b, "\r\n");
-    return put_headers(b, h, n, body_bytes, e);
+    return put_headers(b, h, n, e) && put_length(b, body_bytes, e);
 }
 
 bool http1_put_response(buf *b, unsigned status, const http_header *h, size_t n, size_t body_bytes,
@@ -351,6 +356,7 @@ bool http1_put_response(buf *b, unsigned status, const http_header *h, size_t n,
     } words[] = {
         {200, "OK"},
         {204, "No Content"},
+        {304, "Not Modified"},
         {400, "Bad Request"},
         {401, "Unauthorized"},
         {403, "Forbidden"},
@@ -361,6 +367,7 @@ bool http1_put_response(buf *b, unsigned status, const http_header *h, size_t n,
         {429, "Too Many Requests"},
         {431, "Request Header Fields Too Large"},
         {500, "Internal Server Error"},
+        {501, "Not Implemented"},
         {503, "Service Unavailable"},
         {504, "Gateway Timeout"},
     };
@@ -368,5 +375,8 @@ bool http1_put_response(buf *b, unsigned status, const http_header *h, size_t n,
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (words[i].status == status) text = words[i].text;
     buf_printf(b, "HTTP/1.1 %u %s\r\n", status, text);
-    return put_headers(b, h, n, body_bytes, e);
+    if (!put_headers(b, h, n, e)) return false;
+    if (status != 304) return put_length(b, body_bytes, e);
+    buf_z(b, "\r\n"); /* the length would be that of what is not sent (RFC 9110, 8.6) */
+    return !b->failed || err_set(e, ERR_LIMIT, "out of memory");
 }

@@ -728,7 +728,7 @@ static bool answer_h2(client *c, int32_t stream, const http_response *r, bool ba
     head[0] = (http_header){STR(":status"), str_of(status)};
     size_t n = 1;
     for (size_t i = 0; i < r->n_head; i++) head[n++] = r->head[i];
-    if (!r->n_trailers) head[n++] = (http_header){STR("content-length"), str_of(length)};
+    if (!r->n_trailers && r->status != 304) head[n++] = (http_header){STR("content-length"), str_of(length)};
     h2_send out = {.head = head,
                    .n_head = n,
                    .owned = bare ? NULL : r->body,

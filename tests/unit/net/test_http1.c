@@ -171,6 +171,9 @@ static void test_written(void **state)
     assert_ok(http1_put_response(&b, 503, NULL, 0, 0, &e), &e);
     assert_true(
         str_eq(buf_view(&b), STR("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")));
+    buf_reset(&b);
+    assert_ok(http1_put_response(&b, 304, NULL, 0, 0, &e), &e);
+    assert_true(str_eq(buf_view(&b), STR("HTTP/1.1 304 Not Modified\r\n\r\n")));
     buf_free(&b);
 }
 
