@@ -5,12 +5,16 @@
 
 enum { BUCKETS = 240, BUCKETS_MAX = 100000 };
 #define NS UINT64_C(1000000000)
+#define MS UINT64_C(1000000)
 
-/* A step that makes about BUCKETS buckets: 1, 2, 5, 10, 15, 30 s, minutes, hours. */
+/* A step that makes about BUCKETS buckets: 1, 2, 5 ... ms, 1, 2, 5, 10, 15, 30 s, minutes, hours. */
 static uint64_t round_step(uint64_t range)
 {
-    static const uint64_t nice[] = {1,   2,   5,    10,   15,   30,    60,    120,  300,
+    static const uint32_t fine[] = {1, 2, 5, 10, 20, 50, 100, 200, 500};
+    static const uint32_t nice[] = {1,   2,   5,    10,   15,   30,    60,    120,  300,
                                     600, 900, 1800, 3600, 7200, 21600, 43200, 86400};
+    for (size_t i = 0; i < ARRAY_LEN(fine); i++)
+        if (range / (fine[i] * MS) <= BUCKETS) return fine[i] * MS;
     for (size_t i = 0; i < ARRAY_LEN(nice); i++)
         if (range / (nice[i] * NS) <= BUCKETS) return nice[i] * NS;
     return (range / BUCKETS / (86400 * NS) + 1) * 86400 * NS;
