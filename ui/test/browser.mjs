@@ -1,70 +1,43 @@
 // test/browser.mjs [corpus] - reports in a real Chromium. Prints TAP; says why it skips.
 // Without an argument: what a person does with a report. With `corpus`: the report of every file of the corpus opens without
 // a console error, shows the total that `kiln info` says, and gives the profile back.
-import { execFile, execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { haveNodeModules, ui } from '../packages.mjs';
+import {
+    browser,
+    canvasBox,
+    check,
+    clickRow,
+    corpus,
+    dir,
+    drop,
+    eventually,
+    example,
+    gone,
+    inAddress,
+    kiln,
+    must,
+    newPage,
+    report,
+    result,
+    run,
+    same,
+    skip,
+    src,
+    textIs,
+    themeIs,
+    there,
+    viewIs,
+} from './kit.mjs';
 import { millionNodes } from './million.mjs';
 
-const src = process.env.KILN_SRC ?? join(ui, '..');
-const kiln = process.env.KILN ?? join(src, 'build', 'kiln');
-const corpus = process.env.KILN_CORPUS ?? join(src, '..', 'shared', 'corpus');
-const chromiumPath = process.env.KILN_CHROMIUM ?? '/usr/bin/chromium';
-
-function skip(why) {
-    console.log(`1..0 # skip ${why.replaceAll('\n', ' ')}`);
-    process.exit(0);
-}
-if (!existsSync(chromiumPath)) skip(`no ${chromiumPath} (KILN_CHROMIUM says where it is)`);
-const problem = haveNodeModules();
-if (problem) skip(problem);
-const { chromium } = await import('playwright-core');
-
-const dir = mkdtempSync(join(tmpdir(), 'kiln-report-'));
-const run = (...args) => execFileSync(kiln, args, { maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'pipe'] });
-const example = join(src, 'examples', 'checkout.otlp');
-
-let n = 0,
-    failed = 0;
-function report(name, why) {
-    n++;
-    failed += why ? 1 : 0;
-    console.log(`${why ? 'not ok' : 'ok'} ${n} - ${name}`);
-    if (why) console.log(`# ${String(why).replaceAll('\n', '\n# ')}`);
-}
-const must = (ok, what) => {
-    if (!ok) throw new Error(what);
-};
-const same = (got, want, what) => must(got === want, `${what}: ${got}, expected ${want}`);
-
-const browser = await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] });
-let complaints = [];
-async function newPage(options = {}) {
-    const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, reducedMotion: 'reduce', ...options });
-    page.on('console', (m) => (m.type() === 'error' || m.type() === 'warning') && complaints.push(m.text()));
-    page.on('pageerror', (e) => complaints.push(e.message));
-    page.on('request', (r) => !/^(file|data|about|blob):/.test(r.url()) && complaints.push(`asked for ${r.url()}`));
-    return page;
-}
 async function open(page, file, hash = '') {
     await page.goto('about:blank');
     await page.goto(`file://${file}${hash && '#' + hash}`);
     await page.waitForSelector('.total, [role=alert], [data-empty]', { timeout: 20000 });
 }
-async function check(name, f) {
-    complaints = [];
-    try {
-        await f();
-        must(!complaints.length, `the console says: ${complaints.join(' | ')}`);
-        report(name);
-    } catch (e) {
-        report(name, e.message);
-    }
-}
-
 // ---- every file of the corpus ----
 
 function corpusFiles() {
@@ -131,49 +104,6 @@ async function everyCorpusFile() {
 }
 
 // ---- what a person does ----
-
-// The page answers in its next frame: what is asked here has some time to become true.
-const eventually = (page, f, arg, what) =>
-    page.waitForFunction(f, arg, { timeout: 5000, polling: 20 }).catch(() => must(false, what));
-const viewIs = (page, v) =>
-    eventually(page, (x) => document.querySelector('.view').dataset.view === x, v, `the view is not ${v}`);
-const inAddress = (page, text) =>
-    eventually(page, (t) => decodeURIComponent(location.hash).includes(t), text, `${text} is not in the address`);
-const there = (page, selector, what) => eventually(page, (q) => document.querySelector(q), selector, what);
-const gone = (page, selector, what) => eventually(page, (q) => !document.querySelector(q), selector, what);
-const textIs = (page, selector, re, what) =>
-    eventually(
-        page,
-        ([q, r]) => new RegExp(r).test(document.querySelector(q)?.textContent ?? ''),
-        [selector, re.source],
-        what,
-    );
-const themeIs = (page, t) =>
-    eventually(page, (x) => document.documentElement.dataset.theme === x, t, `the theme is not ${t}`);
-const canvasBox = async (page) => (await page.$('.view canvas')).boundingBox();
-
-/** The middle of the box of the flame graph that lies `up` rows above the root. */
-async function clickRow(page, up, at = 0.5) {
-    const b = await canvasBox(page),
-        f = await page.$('.flame'),
-        c = await f.boundingBox(),
-        row = Number(await f.getAttribute('data-row'));
-    await page.mouse.click(b.x + b.width * at, Math.min(b.y + b.height, c.y + c.height) - row / 2 - up * row);
-}
-
-async function drop(page, file, name) {
-    const data = readFileSync(file).toString('base64');
-    const transfer = await page.evaluateHandle(
-        ([d, f]) => {
-            const t = new DataTransfer();
-            t.items.add(new File([Uint8Array.from(atob(d), (c) => c.charCodeAt(0))], f));
-            return t;
-        },
-        [data, name],
-    );
-    await page.dispatchEvent('body', 'dragover', { dataTransfer: transfer });
-    await page.dispatchEvent('body', 'drop', { dataTransfer: transfer });
-}
 
 async function person() {
     const html = join(dir, 'app.html'),
@@ -440,9 +370,9 @@ try {
     if (spawnSync(kiln, ['flame', example, '-o', join(dir, 'probe.html')]).status === 3)
         skip('this kiln was built without its viewer');
     await (process.argv[2] === 'corpus' ? everyCorpusFile() : person());
-    console.log(`1..${n}`);
+    console.log(`1..${result().n}`);
 } finally {
     await browser.close();
     rmSync(dir, { recursive: true, force: true });
 }
-process.exit(failed ? 1 : 0);
+process.exit(result().failed ? 1 : 0);

@@ -1,0 +1,104 @@
+// kit.mjs - what the browser tests share: kiln, a Chromium, TAP, and questions that have some time to become true.
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { haveNodeModules, ui } from '../packages.mjs';
+
+export const src = process.env.KILN_SRC ?? join(ui, '..');
+export const kiln = process.env.KILN ?? join(src, 'build', 'kiln');
+export const corpus = process.env.KILN_CORPUS ?? join(src, '..', 'shared', 'corpus');
+const chromiumPath = process.env.KILN_CHROMIUM ?? '/usr/bin/chromium';
+
+export function skip(why) {
+    console.log(`1..0 # skip ${why.replaceAll('\n', ' ')}`);
+    process.exit(0);
+}
+if (!existsSync(chromiumPath)) skip(`no ${chromiumPath} (KILN_CHROMIUM says where it is)`);
+const problem = haveNodeModules();
+if (problem) skip(problem);
+const { chromium } = await import('playwright-core');
+
+export const dir = mkdtempSync(join(tmpdir(), 'kiln-browser-'));
+export const run = (...args) => execFileSync(kiln, args, { maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'pipe'] });
+export const example = join(src, 'examples', 'checkout.otlp');
+
+let n = 0,
+    failed = 0;
+export function report(name, why) {
+    n++;
+    failed += why ? 1 : 0;
+    console.log(`${why ? 'not ok' : 'ok'} ${n} - ${name}`);
+    if (why) console.log(`# ${String(why).replaceAll('\n', '\n# ')}`);
+}
+export const must = (ok, what) => {
+    if (!ok) throw new Error(what);
+};
+export const same = (got, want, what) => must(got === want, `${what}: ${got}, expected ${want}`);
+
+export const browser = await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] });
+let complaints = [];
+/** `mayAsk`: what a page may ask for; others are complaints. */
+export async function newPage(options = {}, mayAsk = /^(file|data|about|blob):/) {
+    const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, reducedMotion: 'reduce', ...options });
+    page.on('console', (m) => (m.type() === 'error' || m.type() === 'warning') && complaints.push(m.text()));
+    page.on('pageerror', (e) => complaints.push(e.message));
+    page.on('request', (r) => !mayAsk.test(r.url()) && complaints.push(`asked for ${r.url()}`));
+    return page;
+}
+export async function check(name, f) {
+    complaints = [];
+    try {
+        await f();
+        must(!complaints.length, `the console says: ${complaints.join(' | ')}`);
+        report(name);
+    } catch (e) {
+        report(name, e.message);
+    }
+}
+
+/** How many there were, for the last line and the exit. */
+export const result = () => ({ n, failed });
+
+// The page answers in its next frame: what is asked here has some time to become true.
+export const eventually = (page, f, arg, what) =>
+    page.waitForFunction(f, arg, { timeout: 5000, polling: 20 }).catch(() => must(false, what));
+export const viewIs = (page, v) =>
+    eventually(page, (x) => document.querySelector('.view').dataset.view === x, v, `the view is not ${v}`);
+export const inAddress = (page, text) =>
+    eventually(page, (t) => decodeURIComponent(location.hash).includes(t), text, `${text} is not in the address`);
+export const there = (page, selector, what) => eventually(page, (q) => document.querySelector(q), selector, what);
+export const gone = (page, selector, what) => eventually(page, (q) => !document.querySelector(q), selector, what);
+export const textIs = (page, selector, re, what) =>
+    eventually(
+        page,
+        ([q, r]) => new RegExp(r).test(document.querySelector(q)?.textContent ?? ''),
+        [selector, re.source],
+        what,
+    );
+export const themeIs = (page, t) =>
+    eventually(page, (x) => document.documentElement.dataset.theme === x, t, `the theme is not ${t}`);
+export const canvasBox = async (page) => (await page.$('.view canvas')).boundingBox();
+
+/** The middle of the box of the flame graph that lies `up` rows above the root. */
+export async function clickRow(page, up, at = 0.5) {
+    const b = await canvasBox(page),
+        f = await page.$('.flame'),
+        c = await f.boundingBox(),
+        row = Number(await f.getAttribute('data-row'));
+    await page.mouse.click(b.x + b.width * at, Math.min(b.y + b.height, c.y + c.height) - row / 2 - up * row);
+}
+
+export async function drop(page, file, name) {
+    const data = readFileSync(file).toString('base64');
+    const transfer = await page.evaluateHandle(
+        ([d, f]) => {
+            const t = new DataTransfer();
+            t.items.add(new File([Uint8Array.from(atob(d), (c) => c.charCodeAt(0))], f));
+            return t;
+        },
+        [data, name],
+    );
+    await page.dispatchEvent('body', 'dragover', { dataTransfer: transfer });
+    await page.dispatchEvent('body', 'drop', { dataTransfer: transfer });
+}
