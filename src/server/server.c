@@ -2,6 +2,7 @@
 
 #include "net/listen.h"
 #include "server/facts.h"
+#include "server/page.h"
 #include "base/ban.h"
 #include <stdarg.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ static bool give_facts(server *s, http_exchange *x, str path)
 
 /* ---- requests ---- */
 
-/* Anybody may ask whether we live; the rest takes the right to write or to ask. */
+/* Anybody may ask whether we live, and have the page, which asks for a token; the rest takes the right to write or to ask. */
 static bool is_probe(str path)
 {
     return str_eq(path, STR("/healthz")) || str_eq(path, STR("/readyz"));
@@ -73,7 +74,7 @@ static bool is_probe(str path)
 static guard_verdict ask_guard(const server *s, const http_message *m)
 {
     receive_route r;
-    if (is_probe(m->path)) return GUARD_OPEN;
+    if (is_probe(m->path) || page_has(m->path)) return GUARD_OPEN;
     return guard_ask(s->guard, receive_route_of(m, &r) ? RIGHT_WRITE : RIGHT_READ, m);
 }
 
@@ -114,6 +115,8 @@ static void on_request(void *who, http_exchange *x)
         give_text(x, atomic_load(&s->stopping) ? 503 : 200, "ok\n");
     else if (give_facts(s, x, m->path))
         return;
+    else if (page_has(m->path))
+        page_request(x);
     else if (api_has(m))
         api_request(s->api, x);
     else

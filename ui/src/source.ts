@@ -1,5 +1,6 @@
-// Where profiles come from. The report has them inside; a server will have a source of its own.
+// Where profiles come from: this page (a report), a file, the answers of a server.
 import { fromBase64, gunzip, isGzip, isZstd } from './base/bytes';
+import { fold } from './model/fold';
 import { decode } from './otlp/decode';
 import { Dataset } from './otlp/types';
 
@@ -38,6 +39,23 @@ async function fromDocument(doc: Document): Promise<Loaded | null> {
 }
 
 export const embedded: Source = { load: () => fromDocument(document) };
+
+/** What a server exports: a selection, and perhaps another one to compare with. Each kind of samples is one profile. */
+export function fromExport(
+    get: () => Promise<Uint8Array<ArrayBuffer>>,
+    name: string,
+    base: { get: () => Promise<Uint8Array<ArrayBuffer>>; name: string } | null,
+): Source {
+    return {
+        async load() {
+            const [a, b] = await Promise.all([get(), base?.get()]);
+            return {
+                profile: fold(await open(a, name)),
+                base: base && b ? fold(await open(b, base.name)) : null,
+            };
+        },
+    };
+}
 
 /** A file of this machine: OTLP (gzip or not), or a report. */
 export function fromFile(file: File): Source {

@@ -79,6 +79,23 @@ const label = (text: string, not: boolean): LabelFilter => {
 const oneOf = <T extends string>(v: string | null, all: readonly T[], or: T): T =>
     all.includes(v as T) ? (v as T) : or;
 
+/** Does what the fragment asks for need the time of each observation? */
+export const needsTime = (s: { view: View; filter: Filter }): boolean =>
+    s.view === 'chart' || s.view === 'heat' || s.filter.time !== null;
+
+export const fragmentNeedsTime = (text: string): boolean => {
+    const q = new URLSearchParams(text.replace(/^#/, ''));
+    return q.has('time') || ['chart', 'heat'].includes(q.get('view') ?? '');
+};
+
+/** The fragment for other data: what belonged to moments of the old one is left out. */
+export function timelessFragment(text: string): string {
+    const q = new URLSearchParams(text.replace(/^#/, ''));
+    for (const key of ['time', 'window', 'profile']) q.delete(key);
+    const rest = q.toString();
+    return rest && `#${rest}`;
+}
+
 export function readFragment(text: string, compared: boolean, nProfiles: number, names: FrameNames): State {
     const q = new URLSearchParams(text.replace(/^#/, '')),
         d = initial(compared);

@@ -1,10 +1,11 @@
 // The page: one state, one selection, several views of it.
+import { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ColorBy, palettes } from '../draw/palette';
 import { hasLabels, hasTime, Session } from '../model/session';
 import { tableOf } from '../model/table';
 import { follow, matchedTotal, pathOf } from '../model/tree';
-import { State, View, readFragment, writeFragment } from '../state';
+import { State, View, needsTime, readFragment, writeFragment } from '../state';
 import { Breadcrumbs } from './Breadcrumbs';
 import { ChartView } from './ChartView';
 import { Details } from './Details';
@@ -21,11 +22,22 @@ import { Toolbar } from './Toolbar';
 
 export type Patch = Partial<State>;
 
+/** What surrounds the viewer when its data come from a server, which has more of them than were sent. */
+export interface Around {
+    about: string[]; // what was selected, for people
+    theme: State['theme'];
+    onTheme(t: State['theme']): void;
+    /** The view wants the time of each observation (or no longer does). */
+    onNeedsTime(yes: boolean): void;
+    /** What stands where a view of time would, until those are there. */
+    instead: ComponentChildren;
+}
+
 /** Only views that have something to show. */
-function availableViews(s: Session, profile: number): View[] {
+function availableViews(s: Session, profile: number, more: boolean): View[] {
     const p = s.profiles[profile],
         out: View[] = ['flame', 'table', 'sandwich'];
-    if (hasTime(p)) out.push('chart', 'heat');
+    if (more || hasTime(p)) out.push('chart', 'heat');
     if (hasLabels(p)) out.push('labels');
     return out;
 }
@@ -39,17 +51,23 @@ function availableColors(s: Session): ColorBy[] {
     return out;
 }
 
-export function App({ session }: { session: Session }) {
+export function App({ session, around }: { session: Session; around?: Around }) {
     const compared = session.base !== null,
         n = session.profiles.length;
-    const [state, setState] = useState<State>(() => readFragment(location.hash, compared, n, session.names));
-    const patch = (p: Patch) => setState((s) => ({ ...s, ...p }));
+    const [state, setState] = useState<State>(() => ({
+        ...readFragment(location.hash, compared, n, session.names),
+        ...(around && { theme: around.theme }),
+    }));
+    const patch = (p: Patch) => {
+        if (p.theme) around?.onTheme(p.theme);
+        setState((s) => ({ ...s, ...p }));
+    };
     const dark = useMedia('(prefers-color-scheme: dark)'),
         printing = useMedia('print');
     const theme = printing ? 'light' : state.theme === 'auto' ? (dark ? 'dark' : 'light') : state.theme,
         palette = palettes[theme];
     const profile = session.profiles[state.profile];
-    const views = useMemo(() => availableViews(session, state.profile), [session, state.profile]);
+    const views = useMemo(() => availableViews(session, state.profile, !!around), [session, state.profile]);
     const colors = useMemo(() => availableColors(session), [session]);
     const view = views.includes(state.view) ? state.view : 'flame';
     const search = useRef<HTMLInputElement>(null);
@@ -67,6 +85,11 @@ export function App({ session }: { session: Session }) {
         addEventListener('hashchange', f);
         return () => removeEventListener('hashchange', f);
     }, [session]);
+
+    useEffect(() => around?.onNeedsTime(needsTime({ view, filter: state.filter })), [view, state.filter.time]);
+    useEffect(() => {
+        if (around) setState((s) => (s.theme === around.theme ? s : { ...s, theme: around.theme }));
+    }, [around?.theme]);
 
     const answer = useMemo(
         () => timed('tree', () => session.tree(state.profile, state.filter, state.compare, state.order)),
@@ -119,6 +142,7 @@ export function App({ session }: { session: Session }) {
                 patch={patch}
                 search={search}
                 found={found}
+                about={around?.about ?? null}
             />
             <Toolbar session={session} state={state} view={view} colors={colors} color={color} patch={patch} />
             {view === 'flame' && zoom > 0 && (
@@ -131,7 +155,9 @@ export function App({ session }: { session: Session }) {
             )}
             <main>
                 <div class="view" data-view={view}>
-                    {tree.n < 2 && view !== 'heat' && view !== 'labels' ? (
+                    {around && !hasTime(profile) && needsTime({ view, filter: state.filter }) ? (
+                        around.instead
+                    ) : tree.n < 2 && view !== 'heat' && view !== 'labels' ? (
                         <p class="empty big">
                             {state.filter.time || state.filter.labels.length ? (
                                 <>
@@ -212,7 +238,7 @@ export function App({ session }: { session: Session }) {
                     />
                 )}
             </main>
-            {state.help && <Help onClose={() => patch({ help: false })} />}
+            {state.help && <Help live={!!around} onClose={() => patch({ help: false })} />}
         </>
     );
 }

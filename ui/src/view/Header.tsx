@@ -24,6 +24,7 @@ export interface HeaderProps {
     answer: Answer;
     found: { match: Uint8Array | null; total: number; nodes: number };
     search: RefObject<HTMLInputElement>;
+    about: string[] | null; // what surrounds the viewer says whose profile this is, and this of it
     patch(p: Patch): void;
 }
 
@@ -60,14 +61,16 @@ export function Header(h: HeaderProps) {
         p = s.profiles[state.profile],
         filtered = state.filter.labels.length > 0 || state.filter.time;
     return (
-        <header class="head">
+        <header class={h.about ? 'head brief' : 'head'}>
             <div class="title">
-                <h1>
-                    {s.main.set.name}
-                    {s.base && <span class="dim"> against {s.base.set.name}</span>}
-                </h1>
+                {!h.about && (
+                    <h1>
+                        {s.main.set.name}
+                        {s.base && <span class="dim"> against {s.base.set.name}</span>}
+                    </h1>
+                )}
                 <p>
-                    {facts(s, state.profile).map((f) => (
+                    {(h.about ?? facts(s, state.profile)).map((f) => (
                         <span key={f}>{f}</span>
                     ))}
                 </p>
@@ -105,15 +108,17 @@ export function Header(h: HeaderProps) {
                 />
                 {h.found.match ? <output>{percent(h.found.total, answer.total)}</output> : <kbd>/</kbd>}
             </div>
-            <button
-                class="icon"
-                title="Dark or light (t)"
-                aria-label="Dark or light"
-                data-do="theme"
-                onClick={() => h.patch({ theme: h.theme === 'dark' ? 'light' : 'dark' })}
-            >
-                {h.theme === 'dark' ? '☀' : '☾'}
-            </button>
+            {!h.about && (
+                <button
+                    class="icon"
+                    title="Dark or light (t)"
+                    aria-label="Dark or light"
+                    data-do="theme"
+                    onClick={() => h.patch({ theme: h.theme === 'dark' ? 'light' : 'dark' })}
+                >
+                    {h.theme === 'dark' ? '☀' : '☾'}
+                </button>
+            )}
             <button
                 class="icon"
                 title="Keys and help (?)"

@@ -15,7 +15,7 @@ const KEYS: [string, string][] = [
     ['?', 'this help'],
 ];
 
-export function Help(p: { onClose(): void }) {
+export function Help(p: { live: boolean; onClose(): void }) {
     return (
         <div class="overlay" onClick={p.onClose}>
             <div class="help" role="dialog" aria-label="Help" onClick={(e) => e.stopPropagation()}>
@@ -39,13 +39,23 @@ export function Help(p: { onClose(): void }) {
                         ))}
                     </tbody>
                 </table>
-                <p>
-                    Click a box to zoom, click one below it to zoom out. The address keeps what you see: send it along
-                    with the file. Drop another report or <code>.otlp</code> file here to open it or to compare with it.
-                </p>
-                <p class="dim">
-                    This file holds the whole profile: <code>kiln convert report.html profile.otlp</code>.
-                </p>
+                {p.live ? (
+                    <p>
+                        Click a box to zoom, click one below it to zoom out; drag on the chart to choose a time. The
+                        address keeps what you see: send it along. Drop a file of any format here to keep it.
+                    </p>
+                ) : (
+                    <>
+                        <p>
+                            Click a box to zoom, click one below it to zoom out. The address keeps what you see: send it
+                            along with the file. Drop another report or <code>.otlp</code> file here to open it or to
+                            compare with it.
+                        </p>
+                        <p class="dim">
+                            This file holds the whole profile: <code>kiln convert report.html profile.otlp</code>.
+                        </p>
+                    </>
+                )}
             </div>
         </div>
     );

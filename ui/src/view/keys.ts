@@ -46,7 +46,7 @@ export function useKeys(a: KeyActions): void {
     useEffect(() => {
         const down = (e: KeyboardEvent) => {
             const typing =
-                (e.target instanceof HTMLInputElement && e.target.type === 'search') ||
+                (e.target instanceof HTMLInputElement && !['checkbox', 'file'].includes(e.target.type)) ||
                 e.target instanceof HTMLSelectElement;
             if (e.key === 'Escape') {
                 const p = back(a.state);

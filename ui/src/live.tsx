@@ -1,0 +1,8 @@
+// The beginning of the page that a server shows.
+import { render } from 'preact';
+import 'uplot/dist/uPlot.min.css';
+import './style.css';
+import './live.css';
+import { Live } from './view/live/Live';
+
+render(<Live />, document.getElementById('app')!);

@@ -1,0 +1,61 @@
+// Asks a kiln server. A server that wants a token is told the one that a person typed, which this tab alone remembers.
+
+export type Right = 'read' | 'write';
+
+export class NeedsToken extends Error {
+    constructor(readonly right: Right) {
+        super(right === 'read' ? 'this server wants a token from whoever looks' : 'this server wants a token from whoever sends');
+    }
+}
+
+const key = (r: Right) => `kiln.token.${r}`;
+
+export const setToken = (r: Right, token: string): void => sessionStorage.setItem(key(r), token);
+
+async function ask(right: Right, path: string, init: RequestInit): Promise<Response> {
+    const token = sessionStorage.getItem(key(right));
+    let r: Response;
+    try {
+        r = await fetch(path, { ...init, headers: token ? { authorization: `Bearer ${token}` } : {} });
+    } catch (e) {
+        if ((e as Error).name === 'AbortError') throw e;
+        throw new Error('the server does not answer');
+    }
+    if (r.status === 401) throw new NeedsToken(right);
+    if (!r.ok) throw new Error(await reason(r));
+    return r;
+}
+
+async function reason(r: Response): Promise<string> {
+    const text = (await r.text()).trim();
+    try {
+        const said = JSON.parse(text) as { error?: string; message?: string };
+        return said.error ?? said.message ?? text;
+    } catch {
+        return text || `the server answers ${r.status}`;
+    }
+}
+
+export type Params = Record<string, string | number>;
+
+function address(path: string, params: Params): string {
+    const q = new URLSearchParams();
+    for (const [k, v] of Object.entries(params)) if (v !== '') q.set(k, String(v));
+    const text = q.toString();
+    return `/api/v1/${path}${text && `?${text}`}`;
+}
+
+export const getJson = async <T>(path: string, params: Params = {}, signal?: AbortSignal): Promise<T> =>
+    (await ask('read', address(path, params), { signal })).json() as Promise<T>;
+
+export const getBytes = async (path: string, params: Params, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer>> =>
+    new Uint8Array(await (await ask('read', address(path, params), { signal })).arrayBuffer());
+
+export interface Uploaded {
+    recognised: string;
+    profiles: number;
+}
+
+/** A file of any format that kiln reads. */
+export const upload = async (file: File): Promise<Uploaded> =>
+    (await ask('write', '/upload', { method: 'POST', body: file })).json() as Promise<Uploaded>;

@@ -1,0 +1,160 @@
+// The answers of docs/query-api.md that this page wants, and the questions for them. Times of answers are Unix ns as JSON numbers: good
+// to a quarter of a microsecond here, which is finer than a chart.
+import { getJson } from './client';
+import { Span } from './range';
+import { Selector, writeSelector } from './selector';
+
+export interface Series {
+    type: string;
+    unit: string;
+    first: number;
+    last: number;
+    samples: number;
+    resource: Record<string, unknown>;
+}
+
+export interface Counts {
+    start: number;
+    step: number;
+    rows: { label: string; sum: number[]; count: number[] }[];
+    partial?: boolean; // a budget was reached,
+    why?: string; // this one
+}
+
+export interface ProfileRow {
+    id: string;
+    series: number;
+    time: number;
+    duration: number;
+    received: number;
+    samples: number;
+    sender: string;
+    recognised: string;
+    losses: number;
+}
+
+export interface Label {
+    text: string;
+    series: number;
+}
+
+export interface Party {
+    name: string;
+    requests: number;
+    profiles: number;
+    samples: number;
+    bytes: number;
+    refused: number;
+    last: number;
+}
+
+export interface Status {
+    version: string;
+    ready: boolean;
+    started: number;
+    now: number;
+    store_dir: string;
+    ingest: Record<string, number>;
+    http: Record<string, number>;
+    store: Record<string, number>;
+    recognised: Party[];
+    senders: Party[];
+    losses: { concept: string; count: number; example: string; carried_as: string | null }[];
+}
+
+const NONE: Selector = { type: '', matchers: [] };
+
+export const where = (s: Selector, span: Span | null): Record<string, string> => ({
+    query: writeSelector(s),
+    ...(span ? { start: `${span[0]}000000`, end: `${span[1]}000000` } : {}),
+});
+
+export const seriesOf = async (s: Selector, span: Span | null, signal?: AbortSignal): Promise<Series[]> =>
+    (await getJson<{ series: Series[] }>('series', where(s, span), signal)).series;
+
+export const countsOf = (s: Selector, span: Span, by: string, signal?: AbortSignal): Promise<Counts> =>
+    getJson<Counts>('counts', { ...where(s, span), by }, signal);
+
+export const labelKeys = async (span: Span | null): Promise<string[]> =>
+    (await getJson<{ keys: Label[] }>('labels', where(NONE, span))).keys.map((k) => k.text);
+
+export const labelValues = async (
+    key: string,
+    s: Selector,
+    span: Span | null,
+    signal?: AbortSignal,
+): Promise<string[]> =>
+    (
+        await getJson<{ values: Label[] }>(`labels/${encodeURIComponent(key)}`, where(s, span), signal)
+    ).values.map((v) => v.text);
+
+export const profilesOf = (
+    s: Selector,
+    span: Span | null,
+    limit: number,
+    signal?: AbortSignal,
+): Promise<{ series: Series[]; profiles: ProfileRow[] }> => getJson('profiles', { ...where(s, span), limit }, signal);
+
+export const statusNow = (signal?: AbortSignal): Promise<Status> => getJson<Status>('status', {}, signal);
+
+/** From the first observation to behind the last, ms. */
+export function extentOf(list: Series[]): Span | null {
+    const used = list.filter((s) => s.samples > 0 && s.last > 0);
+    if (!used.length) return null;
+    return [
+        Math.floor(Math.min(...used.map((s) => s.first)) / 1e6) - 1,
+        Math.ceil(Math.max(...used.map((s) => s.last)) / 1e6) + 1,
+    ];
+}
+
+/** The part of a range in which something is, found by asking again with finer steps. */
+export async function narrowed(s: Selector, span: Span): Promise<Span | null> {
+    let at = span;
+    for (let round = 0; round < 4; round++) {
+        const c = await countsOf(s, at, ''),
+            count = c.rows[0]?.count ?? [];
+        const first = count.findIndex((n) => n > 0);
+        if (first < 0) return null;
+        const last = count.reduce((found, n, i) => (n > 0 ? i : found), first),
+            ms = (i: number) => (c.start + i * c.step) / 1e6;
+        const next: Span = [Math.max(Math.floor(ms(first)), at[0]), Math.min(Math.ceil(ms(last + 1)), at[1])];
+        if (next[1] - next[0] > (at[1] - at[0]) * 0.8) return next;
+        at = next;
+    }
+    return at;
+}
+
+/** Types in what is selected, the one with most samples first. */
+export function typesOf(list: Series[]): { type: string; unit: string }[] {
+    const kinds = new Map<string, { type: string; unit: string; samples: number }>();
+    for (const s of list) {
+        const key = `${s.type}/${s.unit}`,
+            k = kinds.get(key) ?? { type: s.type, unit: s.unit, samples: 0 };
+        k.samples += s.samples;
+        kinds.set(key, k);
+    }
+    return [...kinds.values()].sort((a, b) => b.samples - a.samples);
+}
+
+/** The newest part of the range with at most so many observations, or its last step when that has more; null: it has but one. */
+export function newestPart(c: Counts, most: number): Span | null {
+    const n = c.rows[0]?.count.length ?? 0;
+    let sum = 0,
+        from = n;
+    for (let i = n - 1; i >= 0; i--) {
+        sum += c.rows.reduce((t, r) => t + r.count[i], 0);
+        if (sum > most) break;
+        from = i;
+    }
+    const used = (i: number) => c.rows.some((r) => r.count[i] > 0);
+    while (from < n && !used(from)) from++;
+    if (from === n && n > 1) {
+        while (from > 0 && !used(from - 1)) from--;
+        const end = from--;
+        return from < 0 ? null : [Math.floor((c.start + from * c.step) / 1e6), Math.ceil((c.start + end * c.step) / 1e6)];
+    }
+    return from === n ? null : [Math.floor((c.start + from * c.step) / 1e6), Math.ceil((c.start + n * c.step) / 1e6)];
+}
+
+export const observations = (c: Counts): number =>
+    c.rows.reduce((t, r) => t + r.count.reduce((a, b) => a + b, 0), 0);

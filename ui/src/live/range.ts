@@ -1,0 +1,71 @@
+// Times as people write them: now, now-15m, 2025-11-03 09:14:05 (UTC unless it says otherwise), Unix seconds or milliseconds.
+
+export interface Range {
+    from: string;
+    to: string; // both empty: everything that is stored
+}
+export type Span = [number, number]; // Unix ms
+
+const UNITS: Record<string, number> = { s: 1e3, m: 60e3, h: 3600e3, d: 86400e3, w: 7 * 86400e3 };
+
+export const QUICK: [string, string][] = [
+    ['5m', '5 min'],
+    ['15m', '15 min'],
+    ['1h', '1 h'],
+    ['6h', '6 h'],
+    ['24h', '24 h'],
+    ['7d', '7 days'],
+];
+
+export const lastOf = (length: string): Range => ({ from: `now-${length}`, to: 'now' });
+export const EVERYTHING: Range = { from: '', to: '' };
+
+/** Unix ms; null: not a time. */
+export function readTime(text: string, now: number): number | null {
+    const t = text.trim(),
+        relative = /^now(?:-(\d+(?:\.\d+)?)(s|m|h|d|w))?$/.exec(t);
+    if (relative) return now - (relative[1] ? Number(relative[1]) * UNITS[relative[2]] : 0);
+    if (/^\d{9,11}(\.\d+)?$/.test(t)) return Number(t) * 1e3;
+    if (/^\d{12,14}$/.test(t)) return Number(t);
+    const date = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?\s*(Z|UTC|[+-]\d\d:?\d\d)?$/i.exec(t);
+    if (!date) return null;
+    const zone = !date[3] || /utc|z/i.test(date[3]) ? 'Z' : date[3],
+        at = Date.parse(`${date[1]}T${date[2] ?? '00:00'}${zone}`);
+    return Number.isNaN(at) ? null : at;
+}
+
+export const writeTime = (ms: number): string => new Date(ms).toISOString().replace(/\.000Z$/, 'Z');
+export const absolute = ([a, b]: Span): Range => ({ from: writeTime(a), to: writeTime(b) });
+
+/** null: it has an end that is no time, or ends before it begins, or there is nothing stored to take it from. */
+export function resolve(r: Range, now: number, stored: Span | null): Span | null {
+    const a = r.from ? readTime(r.from, now) : (stored?.[0] ?? null),
+        b = r.to ? readTime(r.to, now) : r.from ? now : (stored?.[1] ?? null);
+    return a === null || b === null || a >= b ? null : [Math.floor(a), Math.ceil(b)];
+}
+
+/** Does it move with the clock? */
+export const moves = (r: Range): boolean => r.to.startsWith('now') || r.from.startsWith('now');
+
+/** Not less than this, around its middle: a moment is hard to see. */
+export const atLeast = ([a, b]: Span, ms: number): Span => {
+    const more = Math.max(Math.ceil((ms - (b - a)) / 2), 0);
+    return [a - more, b + more];
+};
+
+export const shifted = ([a, b]: Span, by: number): Span => [a + by, b + by];
+
+const clock = (ms: number) => new Date(ms).toISOString().slice(11, 19),
+    day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+
+export function spanText([a, b]: Span): string {
+    const exact = (ms: number) => (b - a < 10e3 ? new Date(ms).toISOString().slice(11, 23) : clock(ms));
+    return day(a) === day(b) ? `${day(a)} ${exact(a)} – ${exact(b)}` : `${day(a)} ${clock(a)} – ${day(b)} ${clock(b)}`;
+}
+
+export function rangeText(r: Range, span: Span | null): string {
+    const quick = r.to === 'now' ? QUICK.find(([q]) => r.from === `now-${q}`) : undefined;
+    if (quick) return `Last ${quick[1]}`;
+    if (!r.from && !r.to) return 'All that is stored';
+    return span ? spanText(span) : `${r.from} – ${r.to}`;
+}

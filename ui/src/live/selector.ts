@@ -1,0 +1,73 @@
+// What is asked of a server: cpu/nanoseconds{service.name="checkout", thread.name=~"worker.*"}, as src/store/store.h has it.
+
+export type Op = '=' | '!=' | '=~' | '!~';
+export const OPS: Op[] = ['=', '!=', '=~', '!~'];
+
+export interface Matcher {
+    key: string;
+    op: Op;
+    value: string;
+}
+
+export interface Selector {
+    type: string; // "cpu/nanoseconds"; empty: any
+    matchers: Matcher[];
+}
+
+const quote = (s: string): string => `"${s.replace(/[\\"]/g, '\\$&').replace(/\n/g, '\\n')}"`;
+const plainKey = /^[^\s=!~,{}"]+$/;
+
+/** A type that a selector cannot spell is left out, and chosen among what comes back. */
+export const spelled = (type: string): string => (/[\s{]/.test(type) || type.startsWith('/') ? '' : type);
+
+export function writeSelector(s: Selector): string {
+    const list = s.matchers.map((m) => `${plainKey.test(m.key) ? m.key : quote(m.key)}${m.op}${quote(m.value)}`);
+    return spelled(s.type) + (list.length ? `{${list.join(', ')}}` : '');
+}
+
+/** null: nothing that a server would understand. */
+export function readSelector(text: string): Selector | null {
+    const type = /^\s*([^\s{]*)\s*/.exec(text)!,
+        out: Selector = { type: type[1], matchers: [] };
+    let at = type[0].length;
+    const take = (r: RegExp): string | null => {
+        const m = new RegExp(r.source, 'y');
+        m.lastIndex = at;
+        const found = m.exec(text);
+        if (!found) return null;
+        at = m.lastIndex;
+        return found[1] ?? found[0];
+    };
+    const unquote = (s: string) => s.replace(/\\([\\"n])/g, (_, c: string) => (c === 'n' ? '\n' : c));
+    const quoted = (): string | null => {
+        const s = take(/"((?:[^"\\]|\\.)*)"/);
+        return s === null ? null : unquote(s);
+    };
+    if (at === text.length) return out;
+    if (take(/\{\s*/) === null) return null;
+    while (take(/\}\s*/) === null) {
+        const key = quoted() ?? take(/[^\s=!~,{}"]+/);
+        take(/\s*/);
+        const op = take(/=~|!~|!=|=/);
+        take(/\s*/);
+        const value = quoted() ?? take(/[^\s,}"]+/);
+        if (key === null || op === null || value === null) return null;
+        out.matchers.push({ key, op: op as Op, value });
+        if (take(/\s*,\s*/) === null && !/^\s*\}/.test(text.slice(at))) return null;
+        take(/\s*/);
+    }
+    return at === text.length ? out : null;
+}
+
+/** The value that a key must have, when one is asked for. */
+export const valueOf = (s: Selector, key: string): string | null =>
+    s.matchers.find((m) => m.key === key && m.op === '=')?.value ?? null;
+
+/** With this value for the key; null: without any. */
+export const withValue = (s: Selector, key: string, value: string | null): Selector => ({
+    ...s,
+    matchers: [
+        ...(value === null ? [] : [{ key, op: '=' as Op, value }]),
+        ...s.matchers.filter((m) => m.key !== key || m.op !== '='),
+    ],
+});

@@ -1,0 +1,96 @@
+// What was received, one by one, the newest first.
+import { useEffect, useState } from 'preact/hooks';
+import { SERVICE } from '../../live/load';
+import { ProfileRow, Series, profilesOf } from '../../live/questions';
+import { Span, absolute, atLeast } from '../../live/range';
+import { Selection } from '../../live/selection';
+import { count, duration, utc } from '../../model/units';
+
+const MOST = 200;
+
+export interface ProfilesProps {
+    sel: Selection;
+    span: Span | null;
+    again: number;
+    go(s: Partial<Selection>): void;
+    onError(e: unknown): void;
+}
+
+const when = (ns: number) => utc(BigInt(Math.round(ns / 1e6)) * 1000000n);
+
+export function ProfilesPage(p: ProfilesProps) {
+    const [found, setFound] = useState<{ series: Series[]; profiles: ProfileRow[] } | null>(null);
+    const { matchers } = p.sel.selector,
+        key = JSON.stringify([matchers, p.sel.range]);
+    useEffect(() => {
+        const stop = new AbortController();
+        profilesOf({ type: '', matchers }, p.span, MOST, stop.signal).then(
+            setFound,
+            (e) => (e as Error).name !== 'AbortError' && p.onError(e),
+        );
+        return () => stop.abort();
+    }, [key, p.again]);
+    const show = (r: ProfileRow, s: Series) => {
+        const at = r.time || r.received,
+            from = Math.floor(at / 1e6) - 1,
+            to = Math.ceil((at + r.duration) / 1e6) + 1;
+        p.go({
+            page: 'explore',
+            against: null,
+            range: absolute(atLeast([from, to], 1000)),
+            selector: { type: `${s.type}/${s.unit}`, matchers: [{ key: 'profile_id', op: '=', value: r.id }] },
+        });
+    };
+    if (!found) return <p class="empty big">Asking the server …</p>;
+    if (!found.profiles.length)
+        return (
+            <p class="empty big">
+                No profile {matchers.length ? 'fits' : 'in this time'}.{' '}
+                <button class="link" onClick={() => p.go({ range: { from: '', to: '' } })}>
+                    Look at all that is stored
+                </button>
+            </p>
+        );
+    return (
+        <div class="page" data-page="profiles">
+            <div class="wide">
+                <table class="rows list">
+                    <thead>
+                        <tr>
+                            <th>Time</th>
+                            <th>Over</th>
+                            <th class="text">Service</th>
+                            <th class="text">Type</th>
+                            <th>Samples</th>
+                            <th class="text">Came as</th>
+                            <th class="text">From</th>
+                            <th>Losses</th>
+                        </tr>
+                    </thead>
+                    <tbody>
+                        {found.profiles.map((r) => {
+                            const s = found.series[r.series];
+                            return (
+                                <tr key={`${r.id}${r.series}`} data-profile={r.id}>
+                                    <td>
+                                        <button class="link" onClick={() => show(r, s)}>
+                                            {when(r.time) || when(r.received)}
+                                        </button>
+                                    </td>
+                                    <td class="number">{r.duration ? duration(r.duration) : ''}</td>
+                                    <td class="text">{String(s.resource[SERVICE] ?? '')}</td>
+                                    <td class="text">{s.type || s.unit}</td>
+                                    <td class="number">{count(r.samples)}</td>
+                                    <td class="text">{r.recognised}</td>
+                                    <td class="text">{r.sender}</td>
+                                    <td class={r.losses ? 'number bad' : 'number'}>{r.losses || ''}</td>
+                                </tr>
+                            );
+                        })}
+                    </tbody>
+                </table>
+            </div>
+            {found.profiles.length === MOST && <p class="dim">The newest {MOST}; choose less time for others.</p>}
+        </div>
+    );
+}
