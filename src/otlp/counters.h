@@ -47,6 +47,14 @@ static inline otlp_counts otlp_counts_of(const otlp_counters *c)
     };
 }
 
+/* Of what was submitted and never went through a spool: still without an outcome. */
+static inline uint64_t otlp_items_open(const otlp_counts *c)
+{
+    uint64_t settled = c->items_accepted + c->items_rejected + c->items_refused +
+                       c->items_too_large + c->items_expired + c->items_unsent;
+    return c->items_submitted > settled ? c->items_submitted - settled : 0;
+}
+
 /* All that will never arrive. */
 static inline uint64_t otlp_items_lost(const otlp_counts *c)
 {

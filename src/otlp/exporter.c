@@ -229,8 +229,9 @@ bool exporter_close(exporter *x, uint64_t timeout_ns, otlp_counts *counts)
     bool ended = wait_for(x, &x->ended, timeout_ns + GRACE_NS);
     x->left = !ended;
     if (counts) *counts = otlp_counts_of(&x->counters);
+    if (counts && !ended && !x->o.spool_dir) counts->items_unsent += otlp_items_open(counts);
     unlock(x);
-    if (!ended) return false;
+    if (!ended) return false; /* its thread did not get to it: nobody will ask again */
     loop_close(x->loop);
     destroy(x);
     return true;

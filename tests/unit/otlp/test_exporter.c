@@ -11,16 +11,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A listener that nobody accepts from: the kernel completes the connection and no answer ever comes. */
-static int listen_mute(uint16_t *port)
+/* A port that is ours and refuses connections; closed, it could become somebody else's who accepts. */
+static int bind_only(uint16_t *port)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t n = sizeof a;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
-    assert_int_equal(listen(fd, 16), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
     *port = ntohs(a.sin_port);
+    return fd;
+}
+
+/* A listener that nobody accepts from: the kernel completes the connection and no answer ever comes. */
+static int listen_mute(uint16_t *port)
+{
+    int fd = bind_only(port);
+    assert_int_equal(listen(fd, 16), 0);
     return fd;
 }
 
@@ -158,8 +165,7 @@ static void test_nobody_there(void **state)
 {
     (void)state;
     uint16_t port;
-    int fd = listen_mute(&port);
-    close(fd); /* refused from now on */
+    int fd = bind_only(&port);
     otlp_config c = config_for(port);
     err e = {0};
     exporter *x = exporter_open(&(exporter_opts){.sender = {.config = &c}}, &e);
@@ -168,6 +174,7 @@ static void test_nobody_there(void **state)
     otlp_counts n;
     exporter_close(x, 20 * NS_PER_MS, &n);
     assert_u64(n.items_unsent, 1);
+    close(fd);
 }
 
 /* Descriptors of this process, standard ones aside. */
