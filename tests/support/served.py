@@ -1,6 +1,7 @@
 """kiln serve under test, for the tests in tests/e2e: started on a store of its own and a port that the kernel gives,
 asked over HTTP, looked at through /proc; and OTLP messages in a form in which two of them can be compared whatever
 the order of their dictionaries, made by protoc's descriptors and nothing of ours."""
+import hashlib
 import http.client
 import json
 import os
@@ -20,8 +21,8 @@ HANG = 60  # seconds: nothing here takes that long unless it hangs
 class Serve:
     """A running `kiln serve`; port, url and words (what it said) are there at once."""
 
-    def __init__(self, *args, before=None):
-        self.store = tempfile.mkdtemp(prefix='store-', dir=work)
+    def __init__(self, *args, before=None, store=None):
+        self.store = store or tempfile.mkdtemp(prefix='store-', dir=work)
         self.words, self.code = [], None
         self.process = subprocess.Popen([KILN, 'serve', '--store', self.store, '--listen', '127.0.0.1:0', *args],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -103,6 +104,14 @@ class Serve:
 
 # ---- messages that can be compared
 
+class Entry:
+    """An entry of a table, which many samples refer to: compared by its key, so that it is written out once."""
+    __slots__ = 'value', 'key'
+
+    def __init__(self, value):
+        self.value, self.key = value, hashlib.sha256(text(value).encode()).hexdigest()
+
+
 class Resolver:
     """A message of today's layout as dictionaries, its indices replaced by what they stand for."""
 
@@ -110,9 +119,11 @@ class Resolver:
         self.d, self.kept = data.dictionary, {}
 
     def entry(self, table, index):
+        """An Entry, or {} of one that says nothing."""
         key = table, index
         if key not in self.kept:
-            self.kept[key] = self.plain(getattr(self.d, table)[index])
+            value = self.plain(getattr(self.d, table)[index])
+            self.kept[key] = Entry(value) if value else value
         return self.kept[key]
 
     def field(self, name, value, repeated, message):
@@ -147,7 +158,7 @@ class Resolver:
 
 
 def text(x):
-    return json.dumps(x, sort_keys=True)
+    return json.dumps(x, sort_keys=True, default=lambda entry: entry.key)
 
 
 def profiles_of(data):
@@ -165,6 +176,8 @@ def differ(a, b, path=''):
     """Where two of these differ; None: nowhere."""
     if type(a) is not type(b):
         return '%s: %.200r and %.200r' % (path, a, b)
+    if isinstance(a, Entry):
+        return None if a.key == b.key else differ(a.value, b.value, path)
     if isinstance(a, dict):
         for k in sorted(set(a) | set(b)):
             if k not in a or k not in b:
