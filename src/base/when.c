@@ -125,3 +125,14 @@ bool duration_parse(str text, uint64_t *ns)
     }
     return false;
 }
+
+bool time_parse_at(str text, uint64_t now, uint64_t *ns)
+{
+    uint64_t back;
+    if (!str_starts(text, STR("now"))) return time_parse(text, ns);
+    str rest = {text.p + 3, text.n - 3};
+    if (!rest.n) return *ns = now, true;
+    if (rest.p[0] != '-' || !duration_parse((str){rest.p + 1, rest.n - 1}, &back)) return false;
+    *ns = back < now ? now - back : 0;
+    return true;
+}

@@ -1,6 +1,7 @@
 #include "server/api.h"
 
 #include "server/ask.h"
+#include "server/selection.h"
 #include "base/ban.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -81,17 +82,6 @@ str ask_rest(const ask *k, const char *path)
     return k->p.path.n > n ? (str){k->p.path.p + n, k->p.path.n - n} : (str){0};
 }
 
-static bool take_selector(ask *k, err *e)
-{
-    str query = params_get(&k->p, "query");
-    if (query.n && !store_selector_parse(query, k->a, &k->q, e)) return err_in(e, "query");
-    if (!params_time(&k->p, "start", k->now, &k->q.start, e) ||
-        !params_time(&k->p, "end", k->now, &k->q.end, e))
-        return false;
-    if (k->q.end && k->q.start >= k->q.end) return err_set(e, ERR_USAGE, "end is not behind start");
-    return true;
-}
-
 /* ---- in the pool ---- */
 
 static void work(job *j)
@@ -103,7 +93,8 @@ static void work(job *j)
         err_set(&q->e, ERR_LIMIT, "too many questions at once");
         return;
     }
-    if (take_selector(&q->k, &q->e) && !q->route->answer(&q->k, &q->e) && !q->e.code)
+    if (selection_of(&q->k.p, q->k.now, q->k.a, &q->k.q, &q->e) &&
+        !q->route->answer(&q->k, &q->e) && !q->e.code)
         err_set(&q->e, ERR_LIMIT, "out of memory");
     give_reader(a, q->k.store);
 }

@@ -37,6 +37,20 @@ static bool decode(str in, bool plus, arena *a, str *out, err *e)
     return utf8_ok(out->p, out->n) || err_set(e, ERR_MALFORMED, "bytes that are no UTF-8");
 }
 
+/* What is no letter, digit or mark that stands for itself everywhere. */
+static void encode(str in, buf *out)
+{
+    for (size_t i = 0; i < in.n; i++) {
+        unsigned char c = (unsigned char)in.p[i];
+        bool plain = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') ||
+                     (c && strchr("-._~", c));
+        if (plain)
+            buf_putc(out, (char)c);
+        else
+            buf_printf(out, "%%%02X", c);
+    }
+}
+
 /* Parts of a path that would climb or say nothing. */
 static bool is_straight(str path)
 {
@@ -88,6 +102,25 @@ str params_get(const params *p, const char *key)
     return (str){0};
 }
 
+bool params_set(params *p, const char *key, str value, arena *a)
+{
+    for (size_t i = 0; i < p->v.n; i++)
+        if (str_eq(p->v.v[i].key, str_of(key))) return p->v.v[i].value = value, true;
+    param *to = vec_push(a, &p->v);
+    if (to) *to = (param){str_of(key), value};
+    return to != NULL;
+}
+
+void params_write(const params *p, buf *out)
+{
+    for (size_t i = 0; i < p->v.n; i++) {
+        buf_putc(out, i ? '&' : '?');
+        encode(p->v.v[i].key, out);
+        buf_putc(out, '=');
+        encode(p->v.v[i].value, out);
+    }
+}
+
 /* ---- values ---- */
 
 static bool wrong(err *e, const char *key, const char *wants, str got)
@@ -125,20 +158,9 @@ bool params_duration(const params *p, const char *key, uint64_t *out, err *e)
     return !s.p || duration_parse(s, out) || wrong(e, key, "a time such as 15s", s);
 }
 
-static bool parse_time(str s, uint64_t now, uint64_t *out)
-{
-    uint64_t back;
-    if (!str_starts(s, STR("now"))) return time_parse(s, out);
-    str rest = {s.p + 3, s.n - 3};
-    if (!rest.n) return *out = now, true;
-    if (rest.p[0] != '-' || !duration_parse((str){rest.p + 1, rest.n - 1}, &back)) return false;
-    *out = back < now ? now - back : 0;
-    return true;
-}
-
 bool params_time(const params *p, const char *key, uint64_t now, uint64_t *out, err *e)
 {
     str s = params_get(p, key);
-    return !s.p || parse_time(s, now, out) ||
+    return !s.p || time_parse_at(s, now, out) ||
            wrong(e, key, "a time such as now-1h, 2026-11-15T12:00:00Z or a Unix time", s);
 }

@@ -1,6 +1,7 @@
 /* server/params.h - the target of a request taken apart: a path, and what stands behind the question mark.  Pure. */
 #pragma once
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -21,6 +22,10 @@ enum { PARAMS_MAX = 64 };
 NODISCARD bool params_parse(str target, arena *a, params *out, err *e);
 
 str params_get(const params *p, const char *key); /* the first; {NULL, 0}: not given */
+
+/* For those who ask.  In place of one that is there; false: out of memory. */
+NODISCARD bool params_set(params *p, const char *key, str value, arena *a);
+void params_write(const params *p, buf *out); /* "?query=cpu%7B%7D&start=now-1h", or nothing */
 
 /* A number in [0, max]; *out stays as it is when it is not given.  ERR_USAGE names the parameter. */
 NODISCARD bool params_number(const params *p, const char *key, uint64_t max, uint64_t *out, err *e);

@@ -74,19 +74,26 @@ static int digit(char c)
                                                 : -1;
 }
 
-static bool id(parser *p, str hex, size_t n, const uint8_t **out)
+bool store_id_parse(str hex, size_t n, arena *a, const uint8_t **out, err *e)
 {
-    uint8_t *to = arena_alloc(p->a, n);
-    if (!to) return no_room(p);
-    if (hex.n != 2 * n)
-        return wrong(p, n == 16 ? "an id of 32 hex digits" : "an id of 16 hex digits");
-    for (size_t i = 0; i < n; i++) {
+    uint8_t *to = arena_alloc(a, n);
+    if (!to) return err_set(e, ERR_LIMIT, "the selector does not fit the memory budget");
+    bool ok = hex.n == 2 * n;
+    for (size_t i = 0; ok && i < n; i++) {
         int high = digit(hex.p[2 * i]), low = digit(hex.p[2 * i + 1]);
-        if (high < 0 || low < 0) return wrong(p, "hex digits");
+        ok = high >= 0 && low >= 0;
         to[i] = (uint8_t)(high << 4 | low);
     }
     *out = to;
-    return true;
+    return ok || err_set(e, ERR_USAGE, "expected an id of %zu hex digits", 2 * n);
+}
+
+static bool id(parser *p, str hex, size_t n, const uint8_t **out)
+{
+    err e = {0};
+    if (store_id_parse(hex, n, p->a, out, &e)) return true;
+    if (e.code == ERR_LIMIT) return no_room(p);
+    return wrong(p, n == 16 ? "an id of 32 hex digits" : "an id of 16 hex digits");
 }
 
 static bool matcher_at(parser *p)

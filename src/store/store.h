@@ -141,6 +141,9 @@ typedef struct store_selector {
  * trace_id="hex", span_id, profile_id.  Memory is the arena's.  ERR_MALFORMED with the byte. */
 NODISCARD bool store_selector_parse(str text, arena *a, store_selector *out, err *e);
 
+/* n bytes of an id from 2 n hex digits.  Memory is the arena's.  ERR_USAGE. */
+NODISCARD bool store_id_parse(str hex, size_t n, arena *a, const uint8_t **out, err *e);
+
 /* What an answer may cost; what it cost.  At a limit the answer is what was found so far, and says so. */
 typedef struct store_budget {
     uint64_t max_samples; /* in the answer; 0: no limit */

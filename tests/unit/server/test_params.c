@@ -1,5 +1,6 @@
 /* Targets as browsers, scripts and attackers write them. */
 #include "server/params.h"
+#include "server/selection.h"
 
 #include "../../support/test.h"
 
@@ -87,9 +88,69 @@ static void test_values(void **state)
     assert_true(params_duration(&p, "other", &ns, &e) && ns == 250000000);
 }
 
+/* What is written is read as what it was. */
+static void test_written(void **state)
+{
+    (void)state;
+    arena a = {0};
+    params p = {0}, got;
+    buf b = {0};
+    err e = {0};
+    str query = STR("cpu{a=~\"x+ y&z=%7B#\\\\/\", b=\"\xc3\xa9\"}");
+    params_write(&p, &b);
+    assert_int_equal(b.n, 0);
+    assert_true(params_set(&p, "query", STR("gone"), &a));
+    assert_true(params_set(&p, "start", STR("now-1h"), &a));
+    assert_true(params_set(&p, "query", query, &a));
+    buf_putc(&b, '/');
+    params_write(&p, &b);
+    assert_true(params_parse(buf_view(&b), &a, &got, &e));
+    assert_int_equal(got.v.n, 2);
+    assert_true(str_eq(params_get(&got, "query"), query));
+    assert_true(str_eq(params_get(&got, "start"), STR("now-1h")));
+    buf_free(&b);
+    arena_free(&a);
+}
+
+static void test_selection(void **state)
+{
+    (void)state;
+#define TRACE "0af7651916cd43dd8448eb211c80319c"
+    static const struct {
+        const char *target, *fails;
+    } cases[] = {
+        {"/?query=cpu{a=b}&start=now-1h&end=now&trace_id=" TRACE "&span_id=b7ad6b7169203331", NULL},
+        {"/", NULL},
+        {"/?query=cpu{a", "selector: expected =, !=, =~ or !~ (byte 5, at query)"},
+        {"/?start=soon", "start wants a time such as now-1h, 2026-11-15T12:00:00Z or a Unix time, "
+                         "not `soon`"},
+        {"/?start=now&end=now-1h", "end is not behind start"},
+        {"/?trace_id=12", "expected an id of 32 hex digits (at trace_id)"},
+        {"/?span_id=b7ad6b716920333x", "expected an id of 16 hex digits (at span_id)"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        arena a = {0};
+        params p;
+        store_selector q;
+        err e = {0};
+        char text[300];
+        assert_true(params_parse(str_of(cases[i].target), &a, &p, &e));
+        bool ok = selection_of(&p, NOW, &a, &q, &e);
+        assert_int_equal(ok, !cases[i].fails);
+        if (!ok) assert_string_equal(err_text(&e, text, sizeof text), cases[i].fails);
+        if (!i) {
+            assert_true(str_eq(q.type, STR("cpu")) && q.n_matchers == 1 && q.end == NOW);
+            assert_true(q.trace_id[0] == 0x0a && q.span_id[7] == 0x31 && !q.profile_id);
+        }
+        arena_free(&a);
+    }
+    assert_true(selection_has(STR("span_id")) && !selection_has(STR("format")));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_targets),
-                                       cmocka_unit_test(test_values)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_targets), cmocka_unit_test(test_values),
+        cmocka_unit_test(test_written), cmocka_unit_test(test_selection)};
     return cmocka_run_group_tests_name("params", tests, NULL, NULL);
 }
