@@ -141,7 +141,7 @@ static bool matchers_at(parser *p)
 bool store_selector_parse(str text, arena *a, store_selector *out, err *e)
 {
     *out = (store_selector){0};
-    parser p = {.s = text, .a = a, .q = out, .e = e};
+    parser p = {.s = text.n ? text : STR(""), .a = a, .q = out, .e = e};
     blanks(&p);
     out->type = word(&p, " \t\n{");
     blanks(&p);

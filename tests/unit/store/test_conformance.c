@@ -265,6 +265,7 @@ static void selects(void **state)
         uint64_t want;
     } cases[] = {
         {"all", "", whole, 90},
+        {"nothing was said", NULL, whole, 90},
         {"a type", "cpu", whole, 60},
         {"a type with unit", "alloc/nanoseconds", whole, 30},
         {"another unit", "cpu/bytes", whole, 0},
