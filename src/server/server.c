@@ -264,8 +264,12 @@ static ingest *open_ingest(server *s, err *e)
 static bool open_all(server *s, err *e)
 {
     server_fit(&s->c.http);
-    store_opts so = {
-        .max_age = s->c.max_age, .max_bytes = s->c.max_bytes, .say = on_store_says, .who = s};
+    store_opts so = {.max_age = s->c.max_age,
+                     .max_bytes = s->c.max_bytes,
+                     .max_raw = s->c.max_raw,
+                     .max_raw_age = s->c.max_raw_age,
+                     .say = on_store_says,
+                     .who = s};
     http_server_events ev = {.admit = on_admit, .request = on_request, .gone = on_gone, .who = s};
     return (s->loop = loop_open(world_system(), on_knock, s, e)) &&
            (s->store = store_open(s->c.store, &so, e)) &&
