@@ -38,7 +38,7 @@ typedef struct server_config {
     uint64_t max_raw, max_raw_age;          /* the same */
     tls_files tls;                          /* cert NULL: no TLS */
     const char *write_tokens, *read_tokens; /* files (server/guard.h); NULL: everybody may */
-    bool insecure; /* other machines may talk to us without TLS and without a token */
+    bool insecure;          /* other machines may talk to us without TLS and without a token */
     const char *log_format; /* as log_format_parse has it; NULL: text */
     http_limits http;
     ingest_opts ingest;

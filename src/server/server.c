@@ -146,8 +146,7 @@ static void on_look(void *who)
     server *s = who;
     err e = {0};
     char text[400];
-    if (guard_refresh(s->guard, &e))
-        server_say(s, LOG_TOKENS, false, "tokens were read again");
+    if (guard_refresh(s->guard, &e)) server_say(s, LOG_TOKENS, false, "tokens were read again");
     if (e.code && !s->complained)
         server_say(s, LOG_TOKENS, true, "%s", err_text(&e, text, sizeof text));
     s->complained = e.code != ERR_OK;
@@ -179,12 +178,12 @@ static void on_refused(void *who, const char *peer, verdict v, const char *why)
     (void)v;
     if (!refusals_note(&s->refusals, peer, loop_now(s->loop), &unsaid)) return;
     snprintf(text, sizeof text, "a request of %s was refused: %s", peer, why);
-    log_write(s->log, &(log_line){.event = LOG_REFUSED,
-                                  .trouble = true,
-                                  .sentence = text,
-                                  .facts = {{"sender", peer, 0},
-                                            {"reason", why, 0},
-                                            {"unsaid", NULL, unsaid}}});
+    log_write(
+        s->log,
+        &(log_line){.event = LOG_REFUSED,
+                    .trouble = true,
+                    .sentence = text,
+                    .facts = {{"sender", peer, 0}, {"reason", why, 0}, {"unsaid", NULL, unsaid}}});
 }
 
 static bool open_tls(server *s, err *e)
@@ -207,11 +206,10 @@ static bool listen_with(server *s, int fd, const char *what, err *e)
     bool exposed = !net_is_loopback(fd);
     if (exposed && !s->tls && !guard_is_set(s->guard, RIGHT_WRITE) && !s->c.insecure) {
         close(fd);
-        return err_set(
-            e, ERR_USAGE,
-            "%s can be reached by other machines: give a certificate (--cert) or tokens "
-            "(--write-tokens), or say --insecure",
-            what);
+        return err_set(e, ERR_USAGE,
+                       "%s can be reached by other machines: give a certificate (--cert) or tokens "
+                       "(--write-tokens), or say --insecure",
+                       what);
     }
     s->exposed |= exposed;
     if (s->n_addresses < SERVER_ADDRESSES)
@@ -337,9 +335,11 @@ static bool drained(server *s)
         s->drain_until = loop_now(s->loop) + DRAIN_NS;
         uint64_t open = http_server_count(s->http).exchanges;
         notify_say(&s->notify, "STOPPING=1\nSTATUS=answering what is under way");
-        log_write(s->log, &(log_line){.event = LOG_DRAIN,
-                                      .sentence = "ending: no new connections, what is under way is answered",
-                                      .facts = {{"requests", NULL, open}}});
+        log_write(
+            s->log,
+            &(log_line){.event = LOG_DRAIN,
+                        .sentence = "ending: no new connections, what is under way is answered",
+                        .facts = {{"requests", NULL, open}}});
         http_server_drain(s->http);
     }
     return http_server_idle(s->http) || loop_now(s->loop) > s->drain_until;

@@ -1,6 +1,7 @@
 /* tests/support/bad_vfs.h - an SQLite VFS over the usual one that fails when it is told to: the n-th write, sync or open, once or
- * from then on, as a full disk, a broken one, or one that takes half of what it is given. */
+ * from then on, as a full disk, a broken one, or one that takes half of what it is given; or that is the end of the process. */
 #pragma once
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,7 +14,11 @@ typedef enum bad_kind {
     BAD_SHORT,
     BAD_SYNC,
     BAD_OPEN,
-    BAD_KINDS
+    BAD_DIE_TORN,     /* half of a write, then SIGKILL */
+    BAD_DIE_JOURNAL,  /* after a sync of the journal */
+    BAD_DIE_DATABASE, /* after a sync of a database: compaction */
+    BAD_DIE_ANSWER,   /* before the first answer that follows a sync (bad_disk.c) */
+    BAD_DIE_ANSWERED, /* after it */
 } bad_kind;
 
 typedef struct bad_plan {
@@ -23,22 +28,27 @@ typedef struct bad_plan {
     long n_calls, n_failed;
 } bad_plan;
 
-static bad_plan bad_now;
-static bool bad_no_sync = true; /* syncs are counted, not done: tests do not cut the power */
+static bad_plan bad_own;
+static bad_plan *bad_now = &bad_own; /* or what another process writes */
+static bool bad_no_sync = true;      /* syncs are counted, not done: tests do not cut the power */
+static long bad_synced;              /* how often */
 
-/* Does this call of the kind fail? */
+/* Does this call of the kind fail?  From any thread. */
 static bool bad_hits(bad_kind kind)
 {
-    if (bad_now.kind != kind) return false;
-    long n = bad_now.n_calls++;
-    bool hit = bad_now.for_good ? n >= bad_now.after : n == bad_now.after;
-    bad_now.n_failed += hit;
+    if (__atomic_load_n(&bad_now->kind, __ATOMIC_ACQUIRE) != kind) return false;
+    long n = __atomic_fetch_add(&bad_now->n_calls, 1, __ATOMIC_RELAXED);
+    bool hit = bad_now->for_good ? n >= bad_now->after : n == bad_now->after;
+    if (hit) __atomic_fetch_add(&bad_now->n_failed, 1, __ATOMIC_RELAXED);
     return hit;
 }
+
+static void bad_end(void) { raise(SIGKILL); }
 
 typedef struct bad_file {
     sqlite3_file base;
     sqlite3_file *real;
+    bool database; /* not the journal */
 } bad_file;
 
 #define REAL(f) (((bad_file *)(void *)(f))->real)
@@ -60,6 +70,10 @@ static int bad_write(sqlite3_file *f, const void *p, int n, sqlite3_int64 at)
         (void)REAL(f)->pMethods->xWrite(REAL(f), p, n / 2, at);
         return SQLITE_FULL;
     }
+    if (bad_hits(BAD_DIE_TORN)) {
+        (void)REAL(f)->pMethods->xWrite(REAL(f), p, n / 2, at);
+        bad_end();
+    }
     return REAL(f)->pMethods->xWrite(REAL(f), p, n, at);
 }
 
@@ -71,7 +85,10 @@ static int bad_truncate(sqlite3_file *f, sqlite3_int64 n)
 static int bad_sync(sqlite3_file *f, int flags)
 {
     if (bad_hits(BAD_SYNC)) return SQLITE_IOERR_FSYNC;
-    return bad_no_sync ? SQLITE_OK : REAL(f)->pMethods->xSync(REAL(f), flags);
+    int rc = bad_no_sync ? SQLITE_OK : REAL(f)->pMethods->xSync(REAL(f), flags);
+    if (bad_hits(((bad_file *)(void *)f)->database ? BAD_DIE_DATABASE : BAD_DIE_JOURNAL)) bad_end();
+    __atomic_fetch_add(&bad_synced, 1, __ATOMIC_RELEASE);
+    return rc;
 }
 
 static int bad_size(sqlite3_file *f, sqlite3_int64 *n)
@@ -134,7 +151,8 @@ static int bad_open(sqlite3_vfs *v, sqlite3_filename name, sqlite3_file *f, int 
 {
     (void)v;
     bad_file *b = (bad_file *)(void *)f;
-    *b = (bad_file){.real = (sqlite3_file *)(void *)(b + 1)};
+    *b = (bad_file){.real = (sqlite3_file *)(void *)(b + 1),
+                    .database = name && strstr(name, ".db") != NULL};
     memset(b->real, 0, (size_t)bad_real->szOsFile);
     if (bad_hits(BAD_OPEN)) return SQLITE_CANTOPEN;
     int rc = bad_real->xOpen(bad_real, name, b->real, flags, out);
@@ -142,8 +160,8 @@ static int bad_open(sqlite3_vfs *v, sqlite3_filename name, sqlite3_file *f, int 
     return rc;
 }
 
-/* Registered as "bad". */
-static void bad_vfs_register(void)
+/* Registered as "bad"; `usual`: and taken by who names none. */
+static void bad_vfs_register(bool usual)
 {
     static sqlite3_vfs v;
     sqlite3_initialize();
@@ -152,5 +170,5 @@ static void bad_vfs_register(void)
     v.zName = "bad";
     v.szOsFile = (int)sizeof(bad_file) + bad_real->szOsFile;
     v.xOpen = bad_open;
-    sqlite3_vfs_register(&v, 0);
+    sqlite3_vfs_register(&v, usual);
 }

@@ -88,12 +88,12 @@ static bool one_fault(bad_kind kind, long after, bool for_good)
     hand_world_init(&w, UINT64_C(1789000000) * NS_PER_S);
     err e = {0};
     store_opts o = {.no_threads = true, .vfs = "bad", .world = &w.w, .say = say, .who = &t};
-    bad_now = (bad_plan){.kind = kind, .after = after, .for_good = for_good};
+    *bad_now = (bad_plan){.kind = kind, .after = after, .for_good = for_good};
     store *s = store_open(p.dir, &o, &e);
     if (s) put_all(&t, s, &w);
     store_close(s);
-    bool hit = bad_now.n_failed > 0;
-    bad_now = (bad_plan){0};
+    bool hit = bad_now->n_failed > 0;
+    *bad_now = (bad_plan){0};
     check(&p, &t, false, "after the fault", kind, after);
 
     e = (err){0};
@@ -139,7 +139,7 @@ static void answers_while_full(void **state)
     assert_ok(s != NULL, &e);
     put_all(&t, s, &w);
     size_t done = t.n_done;
-    bad_now = (bad_plan){.kind = BAD_FULL, .for_good = true};
+    *bad_now = (bad_plan){.kind = BAD_FULL, .for_good = true};
     arena a = {0};
     model m;
     cookie c = {&t, 0};
@@ -156,7 +156,7 @@ static void answers_while_full(void **state)
     e = (err){0};
     assert_ok(numbered_count(s, count, NUMBERS, &e), &e);
     for (size_t i = 0; i < NUMBERS; i++) assert_int_equal(count[i], 1);
-    bad_now = (bad_plan){0};
+    *bad_now = (bad_plan){0};
     w.now += 2 * NS_PER_S;
     assert_ok(store_put(s, &(store_item){.model = &m, .done = on_done, .cookie = &c}, &e), &e);
     assert_ok(store_commit(s, &e), &e);
@@ -167,7 +167,7 @@ static void answers_while_full(void **state)
 
 int main(void)
 {
-    bad_vfs_register();
+    bad_vfs_register(false);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(disk_full),   cmocka_unit_test(write_error),
         cmocka_unit_test(short_write), cmocka_unit_test(sync_error),
