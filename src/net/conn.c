@@ -5,7 +5,9 @@
 #include <netdb.h>
 #include <unistd.h>
 
-enum { READ = 64 << 10, READS_A_ROUND = 16 };
+enum { READ = 64 << 10, READS_A_ROUND = 16, KEEP = 16 << 10 };
+/* Others are waiting for the loop. */
+#define TURN_NS (2 * NS_PER_MS)
 /* How long an address may take while there are others to try. */
 #define NEXT_ADDRESS_NS (2 * NS_PER_S)
 
@@ -27,6 +29,7 @@ struct conn {
     uint32_t watching;
     bool paused, failed, unsaid; /* unsaid: `drained` is due when all is out */
     bool mute;                   /* the peer stopped listening, but may have said why */
+    bool over;                   /* the peer says no more */
     bool finished;               /* no more from us */
     unsigned busy;               /* events under way: freeing waits for them */
     bool dead;                   /* closed while busy */
@@ -40,6 +43,12 @@ static void drop_front(buf *b, size_t n)
 {
     b->p += n, b->head += n, b->n -= n, b->cap -= n;
     if (!b->n) buf_reset(b);
+}
+
+/* Thousands of connections that once were busy should not keep what they needed then. */
+static void trim(buf *b)
+{
+    if (!b->n && b->cap > KEEP) buf_free(b);
 }
 
 /* ---- the life of the socket ---- */
@@ -150,7 +159,8 @@ static bool watch_fd(conn *c, int fd, uint32_t events, err *e)
 
 static void watch_for(conn *c)
 {
-    uint32_t want = (c->paused ? 0u : (uint32_t)EPOLLIN) | (c->out.n ? (uint32_t)EPOLLOUT : 0u);
+    uint32_t want =
+        (c->paused || c->over ? 0u : (uint32_t)EPOLLIN) | (c->out.n ? (uint32_t)EPOLLOUT : 0u);
     if (c->state == CONN_DIALLING) want = EPOLLOUT;
     if (want == c->watching || c->watch.fd < 0) return;
     c->watching = want;
@@ -167,7 +177,7 @@ static bool send_some(conn *c, err *e)
             drop_front(&c->out, (size_t)n);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             break;
-        } else if (errno == EPIPE || errno == ECONNRESET) {
+        } else if ((errno == EPIPE || errno == ECONNRESET) && !c->over) {
             c->mute = true; /* an answer may wait to be read: the reader finds it, or the end */
             buf_reset(&c->out);
         } else if (errno != EINTR) {
@@ -209,6 +219,7 @@ void conn_flush(conn *c)
 }
 
 size_t conn_unsent(const conn *c) { return c->out.n + c->plain_out.n; }
+bool conn_deaf(const conn *c) { return c->mute; }
 bool conn_dialled(const conn *c) { return c->state != CONN_DIALLING; }
 tls *conn_tls(const conn *c) { return c->tls; }
 
@@ -351,20 +362,23 @@ static bool take_bytes(conn *c, str bytes, err *e)
     return take_plain(c, e);
 }
 
+/* true: the owner has something to say yet. */
 static bool ended(conn *c, err *e)
 {
     if (c->state == CONN_HANDSHAKE)
-        err_set(e, ERR_SYS, "the peer closed the connection during the TLS handshake");
-    else if (c->mute)
-        err_set(e, ERR_SYS, "the peer closed the connection before all was sent");
-    return false;
+        return err_set(e, ERR_SYS, "the peer closed the connection during the TLS handshake");
+    if (c->mute) return err_set(e, ERR_SYS, "the peer closed the connection before all was sent");
+    c->over = c->ev.ended && c->ev.ended(c->ev.who, c);
+    return c->over || c->dead;
 }
 
 /* false: it is over; e->code ERR_OK when the peer was done. */
 static bool read_some(conn *c, err *e)
 {
     char chunk[READ];
+    uint64_t until = loop_now(c->loop) + TURN_NS;
     for (int i = 0; i < READS_A_ROUND && !c->paused; i++) {
+        if (i && loop_now(c->loop) >= until) break;
         ssize_t n = c->world->recv(c->world->who, c->watch.fd, chunk, sizeof chunk);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
@@ -372,7 +386,7 @@ static bool read_some(conn *c, err *e)
         if (n == 0) return ended(c, e);
         if (!take_bytes(c, (str){chunk, (size_t)n}, e)) return false;
         if (c->dead || c->failed) return true;
-        if (c->tls && tls_ended(c->tls)) return false;
+        if (c->tls && tls_ended(c->tls)) return ended(c, e);
     }
     return true;
 }
@@ -395,12 +409,13 @@ static void on_ready(void *who, uint32_t events)
         on_dialled(c);
     } else {
         bool gone = events & (EPOLLERR | EPOLLHUP);
-        if (gone && c->paused)
+        if (gone && (c->paused || c->over))
             ok = err_set(&e, ERR_SYS, "the peer went away");
         else if (gone || events & EPOLLIN)
             ok = read_some(c, &e);
         if (ok && !c->dead && !c->failed) ok = send_some(c, &e);
         if (ok) say_drained(c);
+        trim(&c->plain_in), trim(&c->plain_out), trim(&c->out);
     }
     if (!ok) say_closed(c, &e);
     leave(c);

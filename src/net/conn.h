@@ -16,6 +16,9 @@ typedef struct conn_events {
     void (*open)(void *who, conn *c); /* may write from now on; tls_alpn(conn_tls(c)) is known */
     void (*data)(void *who, conn *c, str bytes);
     void (*drained)(void *who, conn *c); /* all that was written went out; may be NULL */
+    /* The peer says no more, and may still listen.  true: the connection stays until it is closed or broken, and reads
+     * nothing; otherwise, and when this is NULL, it is over. */
+    bool (*ended)(void *who, conn *c);
     /* The connection ended by itself: e->code ERR_OK when the peer was done, otherwise why.  After it the
      * connection is freed. */
     void (*closed)(void *who, conn *c, const err *e);
@@ -35,8 +38,9 @@ buf *conn_out(conn *c);
 void conn_flush(conn *c);
 size_t conn_unsent(const conn *c);     /* bytes that the kernel did not take yet */
 void conn_pause(conn *c, bool paused); /* a paused connection reads nothing: the peer has to wait */
-bool conn_dialled(const conn *c);      /* the peer was reached */
-tls *conn_tls(const conn *c);          /* NULL: plaintext */
+bool conn_deaf(const conn *c);    /* the peer takes nothing any more; what is written is dropped */
+bool conn_dialled(const conn *c); /* the peer was reached */
+tls *conn_tls(const conn *c);     /* NULL: plaintext */
 
 /* No more from us, once all has gone out; the peer may still be heard.  Closing a socket with bytes that nobody read takes back
  * what was said before: who answers early and closes says this first, and listens for a while. */

@@ -15,7 +15,8 @@ enum {
     LISTENERS = 16,
     ACCEPTS_A_ROUND = 64,
     MAX_HEAD = 48,
-    TICKS = 4, /* a stall is measured in so many pieces */
+    TICKS = 4,            /* a stall is measured in so many pieces */
+    REQUESTS_A_TURN = 16, /* of one HTTP/1.1 connection; then others have theirs */
 };
 
 #define LINGER_NS (5 * NS_PER_S)
@@ -55,6 +56,7 @@ struct client {
     buf rest;             /* bytes that wait: for the protocol to be known, for an answer */
     http_exchange *exchanges;
     loop_timer tick;
+    loop_timer turn;  /* HTTP/1.1: there is more in `rest` */
     uint64_t since;   /* of the state that the clock measures: no request, a head */
     uint64_t in, out; /* bytes since the last tick */
     size_t unsent;    /* at the last tick */
@@ -159,6 +161,7 @@ static void end_client(client *c)
     if (c->dead) return;
     c->dead = true;
     loop_disarm(s->loop, &c->tick);
+    loop_disarm(s->loop, &c->turn);
     if (c->first.fd >= 0) {
         loop_forget(s->loop, &c->first);
         close(c->first.fd);
@@ -175,6 +178,32 @@ static void end_client(client *c)
 static void end_counted(client *c, uint64_t *counter)
 {
     if (!c->dead) ++*counter;
+    end_client(c);
+}
+
+/* ---- HTTP/2 goes out ---- */
+
+static void flush_h2(client *c)
+{
+    err e = {0};
+    if (c->dead || !c->h2) return;
+    if (!h2_take(c->h2, conn_out(c->conn), &e)) {
+        end_counted(c, &c->s->n.closed_broken);
+        return;
+    }
+    conn_flush(c->conn);
+    if (conn_unsent(c->conn) > MAX_UNSENT) conn_pause(c->conn, true); /* until on_drained */
+    if (h2_over(c->h2)) c->closing = true;
+}
+
+/* Of a client that has nothing under way.  GOAWAY lets it send again what crosses our word on its way. */
+static void end_idle(client *c, uint64_t *counter)
+{
+    ++*counter;
+    if (c->h2) {
+        h2_drain(c->h2);
+        flush_h2(c);
+    }
     end_client(c);
 }
 
@@ -220,7 +249,7 @@ static void on_tick(void *who)
     else if (is_stalled(c))
         end_counted(c, &s->n.closed_slow);
     else if (is_idle(c) && c->speaks && !conn_unsent(c->conn) && age >= s->o.idle_ns)
-        end_counted(c, &s->n.closed_idle);
+        end_idle(c, &s->n.closed_idle);
     else
         watch_clock(c);
     leave(c, outer);
@@ -265,20 +294,7 @@ static void hand_out(client *c, http_message *m, int32_t stream)
         s->ev.request(s->ev.who, x);
 }
 
-/* ---- HTTP/2 ---- */
-
-static void flush_h2(client *c)
-{
-    err e = {0};
-    if (c->dead || !c->h2) return;
-    if (!h2_take(c->h2, conn_out(c->conn), &e)) {
-        end_counted(c, &c->s->n.closed_broken);
-        return;
-    }
-    conn_flush(c->conn);
-    if (conn_unsent(c->conn) > MAX_UNSENT) conn_pause(c->conn, true); /* until on_drained */
-    if (h2_over(c->h2)) c->closing = true;
-}
+/* ---- HTTP/2 comes in ---- */
 
 static void h2_done(void *who, int32_t stream, http_message *m)
 {
@@ -368,11 +384,16 @@ static void turn_away(client *c, const err *e)
     c->s->n.closed_broken++;
 }
 
+static bool may_take(const client *c)
+{
+    return !c->dead && !c->closing && !c->exchanges && conn_unsent(c->conn) <= MAX_UNSENT &&
+           !conn_deaf(c->conn);
+}
+
 static void take_http1(client *c, str bytes)
 {
     err e = {0};
-    while (bytes.n && !c->dead && !c->closing && !c->exchanges &&
-           conn_unsent(c->conn) <= MAX_UNSENT) {
+    for (int i = 0; i < REQUESTS_A_TURN && bytes.n && may_take(c); i++) {
         http1_state before = c->http1->state;
         if (!c->reading) c->reading = true, refresh(c);
         if (!http1_feed(c->http1, &bytes, &e)) {
@@ -391,10 +412,12 @@ static void take_http1(client *c, str bytes)
     }
     if (c->dead || c->closing || !bytes.n) return;
     buf_str(&c->rest, bytes); /* pipelined: after the answer, when it has gone out */
-    if (c->rest.failed)
+    if (c->rest.failed || conn_deaf(c->conn)) {
         end_client(c);
-    else
-        conn_pause(c->conn, true);
+        return;
+    }
+    conn_pause(c->conn, true);
+    if (may_take(c)) loop_arm(c->s->loop, &c->turn, 0);
 }
 
 /* ---- which protocol ---- */
@@ -489,12 +512,29 @@ static void on_drained(void *who, conn *k)
     (void)k;
     client *c = who;
     bool outer = enter(c);
-    if (c->speaks == SPEAKS_HTTP1 && !c->exchanges && !c->closing && !c->dead)
+    if (c->speaks == SPEAKS_HTTP1 && may_take(c))
         take_rest(c);
     else if (c->h2)
         conn_pause(c->conn, false);
     close_when_out(c);
     leave(c, outer);
+}
+
+static void on_turn(void *who)
+{
+    client *c = who;
+    bool outer = enter(c);
+    if (may_take(c)) take_rest(c);
+    close_when_out(c);
+    leave(c, outer);
+}
+
+/* Some say all they have to say, and then listen. */
+static bool on_ended(void *who, conn *k)
+{
+    client *c = who;
+    c->closing = true;
+    return c->speaks == SPEAKS_HTTP1 && (c->exchanges || conn_unsent(k));
 }
 
 static void on_closed(void *who, conn *k, const err *e)
@@ -533,8 +573,12 @@ static void on_first(void *who, uint32_t events)
     int fd = c->first.fd;
     loop_forget(s->loop, &c->first);
     c->first.fd = -1;
-    conn_events ev = {
-        .open = on_open, .data = on_data, .drained = on_drained, .closed = on_closed, .who = c};
+    conn_events ev = {.open = on_open,
+                      .data = on_data,
+                      .drained = on_drained,
+                      .ended = on_ended,
+                      .closed = on_closed,
+                      .who = c};
     c->conn = conn_take(s->loop, fd, sealed ? s->tls : NULL, &ev, &e);
     if (!c->conn) end_client(c);
 }
@@ -549,8 +593,10 @@ static bool make_room(http_server *s)
     while (c && !is_idle(c)) c = c->next;
     if (!c)
         for (c = s->oldest; c && !is_heading(c);) c = c->next;
-    s->n.closed_full++;
-    if (c) end_client(c);
+    if (c)
+        end_idle(c, &s->n.closed_full);
+    else
+        s->n.closed_full++;
     return c != NULL;
 }
 
@@ -577,6 +623,7 @@ static void take_client(listener *l, int fd, const struct sockaddr_storage *a, s
     *c = (client){.s = s, .from = l, .since = loop_now(s->loop)};
     c->first = (loop_watch){fd, on_first, c};
     c->tick = (loop_timer){.due = on_tick, .who = c};
+    c->turn = (loop_timer){.due = on_turn, .who = c};
     name_peer(c, a, n);
     enlist(c);
     s->n.connections++, s->n.accepted++;
@@ -728,7 +775,8 @@ static bool answer_h2(client *c, int32_t stream, const http_response *r, bool ba
     head[0] = (http_header){STR(":status"), str_of(status)};
     size_t n = 1;
     for (size_t i = 0; i < r->n_head; i++) head[n++] = r->head[i];
-    if (!r->n_trailers && r->status != 304) head[n++] = (http_header){STR("content-length"), str_of(length)};
+    if (!r->n_trailers && r->status != 304)
+        head[n++] = (http_header){STR("content-length"), str_of(length)};
     h2_send out = {.head = head,
                    .n_head = n,
                    .owned = bare ? NULL : r->body,

@@ -13,7 +13,11 @@ struct loop {
     int epoll, knocks;
     void (*knock)(void *who);
     void *who;
-    loop_timer *first, *last; /* armed timers by time */
+    loop_timer *first; /* the earliest of the armed ones */
+    loop_timer *aside; /* armed while timers up to `until` are being called, and due already */
+    uint64_t turns;    /* timers armed so far: of two for the same time the first comes first */
+    uint64_t until;
+    bool running;
     struct epoll_event events[EVENTS];
     int n_events, at; /* being delivered: events[at .. n_events) */
     /* Descriptors of watches, + 1; 0: free.  A fork may come at any time: an entry is set when the watch is, and
@@ -87,39 +91,86 @@ void loop_forget(loop *l, loop_watch *w)
         if (l->events[i].data.ptr == w) l->events[i].events = 0;
 }
 
-/* ---- timers: a sorted list, so that arming needs no memory and cannot fail ---- */
+/* ---- timers: a pairing heap, so that arming needs no memory and cannot fail ---- */
+
+static bool is_earlier(const loop_timer *a, const loop_timer *b)
+{
+    return a->at != b->at ? a->at < b->at : a->turn < b->turn;
+}
+
+/* Two heaps as one: the later root becomes the first child of the other. */
+static loop_timer *meld(loop_timer *a, loop_timer *b)
+{
+    if (!a || !b) return a ? a : b;
+    if (is_earlier(b, a)) {
+        loop_timer *t = a;
+        a = b, b = t;
+    }
+    b->prev = a, b->next = a->child;
+    if (b->next) b->next->prev = b;
+    a->child = b;
+    return a;
+}
+
+/* Of siblings one heap: in pairs, then the pairs from the last to the first. */
+static loop_timer *meld_all(loop_timer *t)
+{
+    loop_timer *pairs = NULL, *root = NULL;
+    while (t) {
+        loop_timer *a = t, *b = t->next;
+        t = b ? b->next : NULL;
+        a->next = a->prev = NULL;
+        if (b) b->next = b->prev = NULL;
+        a = meld(a, b);
+        a->next = pairs, pairs = a;
+    }
+    while (pairs) {
+        loop_timer *a = pairs;
+        pairs = a->next;
+        a->next = NULL;
+        root = meld(root, a);
+    }
+    return root;
+}
 
 void loop_disarm(loop *l, loop_timer *t)
 {
     if (!t->armed) return;
     t->armed = false;
-    *(t->prev ? &t->prev->next : &l->first) = t->next;
-    *(t->next ? &t->next->prev : &l->last) = t->prev;
+    loop_timer *below = meld_all(t->child);
+    t->child = NULL;
+    if (!t->prev) {
+        *(t == l->first ? &l->first : &l->aside) = below;
+        return;
+    }
+    *(t->prev->child == t ? &t->prev->child : &t->prev->next) = t->next;
+    if (t->next) t->next->prev = t->prev;
+    t->next = t->prev = NULL;
+    l->first = meld(l->first, below);
 }
 
 void loop_arm(loop *l, loop_timer *t, uint64_t at)
 {
     loop_disarm(l, t);
-    loop_timer *before = l->last;
-    while (before && before->at > at) before = before->prev;
-    t->at = at, t->armed = true;
-    t->prev = before;
-    t->next = before ? before->next : l->first;
-    *(t->prev ? &t->prev->next : &l->first) = t;
-    *(t->next ? &t->next->prev : &l->last) = t;
+    t->at = at;
+    t->turn = l->turns++;
+    t->armed = true;
+    loop_timer **to = l->running && at <= l->until ? &l->aside : &l->first;
+    *to = meld(*to, t);
 }
 
+/* Those armed meanwhile wait for the next round, so that a timer that arms itself cannot hold the loop. */
 static void run_timers(loop *l)
 {
-    uint64_t now = loop_now(l);
-    /* Those armed meanwhile wait for the next round, so that a timer that arms itself cannot hold the loop. */
-    size_t due = 0;
-    for (loop_timer *t = l->first; t && t->at <= now; t = t->next) due++;
-    for (; due && l->first && l->first->at <= now; due--) {
-        loop_timer *t = l->first;
+    l->running = true;
+    l->until = loop_now(l);
+    for (loop_timer *t; (t = l->first) && t->at <= l->until;) {
         loop_disarm(l, t);
         t->due(t->who);
     }
+    l->running = false;
+    l->first = meld(l->first, l->aside);
+    l->aside = NULL;
 }
 
 /* ---- rounds ---- */

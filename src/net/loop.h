@@ -18,9 +18,10 @@ typedef struct loop_watch {
 typedef struct loop_timer {
     void (*due)(void *who); /* disarmed before the call */
     void *who;
-    uint64_t at;                    /* world_now */
-    struct loop_timer *next, *prev; /* of the armed ones, the earliest first */
+    uint64_t at; /* world_now */
     bool armed;
+    uint64_t turn;
+    struct loop_timer *child, *next, *prev; /* prev: of a first child its parent */
 } loop_timer;
 
 /* NULL: `e` says why.  `knock` is called in the loop's thread after loop_wake, once for any number. */
@@ -34,8 +35,7 @@ NODISCARD bool loop_add(loop *l, loop_watch *w, uint32_t events, err *e);
 void loop_change(loop *l, loop_watch *w, uint32_t events);
 void loop_forget(loop *l, loop_watch *w);
 
-/* Arms, or moves when armed.  Cheap when most timers are armed for about as long as each other, which
- * timeouts are: the place is looked for from the latest on. */
+/* Arms, or moves when armed; the logarithm of how many there are. */
 void loop_arm(loop *l, loop_timer *t, uint64_t at);
 void loop_disarm(loop *l, loop_timer *t);
 

@@ -234,10 +234,58 @@ static void test_later(void **state)
     const char *text = hear(fd, &over);
     assert_true(strstr(text, "GET /later ") && strstr(text, "GET /next ") && !over);
     say(&r, fd, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
-    close(fd);
+    assert_int_equal(
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){1, 0}, sizeof(struct linger)), 0);
+    close(fd); /* a reset */
     spin(&r);
     assert_int_equal(r.gone, 1);
     assert_null(r.kept);
+    close_rig(&r);
+}
+
+/* Who says all it has to say and then listens is answered, now or later; half a request is nothing. */
+static void test_half_closed(void **state)
+{
+    (void)state;
+    rig r;
+    bool over;
+    open_rig(&r, &(http_limits){0});
+    int fd = dial(&r), half = dial(&r);
+    say(&r, fd, "GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+    say(&r, half, "GET /a HTTP/1.1\r\nHost");
+    shutdown(fd, SHUT_WR), shutdown(half, SHUT_WR);
+    spin(&r);
+    assert_true(strstr(hear(fd, &over), "GET /a ") && !over);
+    assert_string_equal(hear(half, &over), "");
+    assert_true(over);
+    answer(r.kept);
+    spin(&r);
+    assert_true(strstr(hear(fd, &over), "GET /later ") && over);
+    assert_true(http_server_idle(r.s) && !r.gone);
+    close(fd), close(half);
+    close_rig(&r);
+}
+
+/* More than a turn's requests at once: all are answered, in their order. */
+static void test_turns(void **state)
+{
+    (void)state;
+    enum { N = 100 };
+    rig r;
+    bool over;
+    char all[N * 48] = "", want[16];
+    open_rig(&r, &(http_limits){0});
+    int fd = dial(&r);
+    for (int i = 0; i < N; i++)
+        snprintf(all + strlen(all), 48, "GET /%d HTTP/1.1\r\nHost: x\r\n\r\n", i);
+    say(&r, fd, all);
+    const char *text = hear(fd, &over);
+    for (int i = 0; i < N; i++) {
+        snprintf(want, sizeof want, "GET /%d ", i);
+        assert_true(text = strstr(text, want));
+    }
+    assert_false(over);
+    close(fd);
     close_rig(&r);
 }
 
@@ -518,6 +566,7 @@ int main(void)
         cmocka_unit_test(test_full_house),     cmocka_unit_test(test_full_of_heads),
         cmocka_unit_test(test_answered_early), cmocka_unit_test(test_deaf),
         cmocka_unit_test(test_pool),           cmocka_unit_test(test_h2),
+        cmocka_unit_test(test_half_closed),    cmocka_unit_test(test_turns),
         cmocka_unit_test(test_flood),          cmocka_unit_test(test_addresses),
     };
     return cmocka_run_group_tests_name("http_server", tests, NULL, NULL);

@@ -92,7 +92,7 @@ static void on_accept(void *who, uint32_t events)
     assert_non_null(x->h2);
     conn_close(x->conn);
     x->conn = conn_take(x->loop, fd, x->tls,
-                        &(conn_events){server_open, server_data, NULL, server_closed, x}, &e);
+                        &(conn_events){server_open, server_data, NULL, NULL, server_closed, x}, &e);
     assert_non_null(x->conn);
 }
 
@@ -373,10 +373,67 @@ static void test_timers(void **state)
     loop_close(l);
 }
 
+typedef struct armed {
+    loop_timer t;
+    loop *l;
+    uint64_t turn;
+    bool again;
+} armed;
+
+static uint64_t last_at, last_turn, called;
+
+static void in_order(void *who)
+{
+    armed *a = who;
+    assert_true(a->t.at > last_at || (a->t.at == last_at && a->turn > last_turn));
+    assert_true(a->t.at <= fake_now);
+    last_at = a->t.at, last_turn = a->turn, called++;
+    if (a->again) a->again = false, loop_arm(a->l, &a->t, 0); /* the next round's */
+}
+
+/* Thousands of them, armed, moved and disarmed in any order, come by time and then by turn. */
+static void test_many_timers(void **state)
+{
+    (void)state;
+    enum { N = 500, STEPS = 20000 };
+    static armed v[N];
+    err e = {0};
+    world w = *world_system();
+    w.now = now;
+    loop *l = loop_open(&w, NULL, NULL, &e);
+    uint64_t x = 88172645463325252u, turn = 0;
+    size_t n_armed = 0;
+    for (int i = 0; i < N; i++) v[i] = (armed){.t = {.due = in_order, .who = &v[i]}, .l = l};
+    for (int i = 0; i < STEPS; i++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        armed *a = &v[x % N];
+        n_armed -= a->t.armed;
+        loop_disarm(l, &a->t);
+        if (x >> 40 & 3) {
+            a->turn = ++turn, a->again = x >> 42 & 1;
+            loop_arm(l, &a->t, fake_now + 1 + (x >> 20) % 64);
+            n_armed++;
+        }
+        if (x >> 50 & 15) continue;
+        fake_now += (x >> 30) % 32;
+        last_at = last_turn = called = 0;
+        loop_once(l, 0);
+        n_armed -= called;
+        for (int k = 0; k < N; k++)
+            if (v[k].t.armed && !v[k].t.at) loop_disarm(l, &v[k].t);
+        for (int k = 0; k < N; k++) assert_true(!v[k].t.armed || v[k].t.at > fake_now);
+    }
+    size_t left = 0;
+    for (int k = 0; k < N; k++) left += v[k].t.armed;
+    assert_int_equal(left, n_armed);
+    loop_close(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_echo), cmocka_unit_test(test_tls), cmocka_unit_test(test_hang_up),
-        cmocka_unit_test(test_close_early), cmocka_unit_test(test_timers)};
+        cmocka_unit_test(test_echo),    cmocka_unit_test(test_tls),
+        cmocka_unit_test(test_hang_up), cmocka_unit_test(test_close_early),
+        cmocka_unit_test(test_timers),  cmocka_unit_test(test_many_timers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
