@@ -219,9 +219,11 @@ static bool take_link_table(loader *l, bool wanted, str ids)
 
 static bool take_links(loader *l, bool wanted)
 {
+    taker before = l->in;
     int64_t constant;
     bool none = take_constant(&l->in, &constant) && constant == 0;
     uint32_t *code = NULL;
+    if (!none) l->in = before;
     if (!none && wanted)
         code = numbers(l, l->n_samples, l->n_links + 2);
     else if (!none)

@@ -318,6 +318,34 @@ static void selects(void **state)
     end(t);
 }
 
+/* Every sample has a link of its own, or all have the same: columns that say one thing only. */
+static void keeps_links(void **state)
+{
+    (void)state;
+    under_test *t = begin(NULL);
+    arena a = {0};
+    digests want = {0};
+    for (uint8_t n = 1; n < 4; n++)
+        for (uint8_t same = 0; same < 2; same++) {
+            model m =
+                simple(&a, same ? "shop" : "bank", "cpu", NOON, 1, n, (uint8_t)(8 * n + same));
+            builder b;
+            assert_true(builder_init(&b, &a));
+            for (uint8_t i = 0; i < n; i++) {
+                uint8_t id[16] = {n, (uint8_t)(1 + (same ? 0 : i))};
+                ((uint32_t *)(uintptr_t)m.profiles.v[0].link)[i] = builder_link(&b, id, id);
+            }
+            m.dict.links = b.m.dict.links;
+            put(t, &m);
+            digests_of(&want, &m);
+            compact(t);
+            check_same(t, &want, "compacted");
+        }
+    digests_free(&want);
+    arena_free(&a);
+    end(t);
+}
+
 /* ---- sums and counts against a plain reading of the same ---- */
 
 /* The sum of every stack of each type, as hashes that add up. */
@@ -486,6 +514,7 @@ int main(void)
             cmocka_unit_test_prestate_setup_teardown(returns_what_was_put, use_engine, NULL, who),
             cmocka_unit_test_prestate_setup_teardown(counts_retries_once, use_engine, NULL, who),
             cmocka_unit_test_prestate_setup_teardown(selects, use_engine, NULL, who),
+            cmocka_unit_test_prestate_setup_teardown(keeps_links, use_engine, NULL, who),
             cmocka_unit_test_prestate_setup_teardown(sums_what_is_read, use_engine, NULL, who),
             cmocka_unit_test_prestate_setup_teardown(names_old_samples, use_engine, NULL, who),
         };
