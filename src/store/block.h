@@ -38,11 +38,23 @@ typedef struct block_profile {
     content_key key;
 } block_profile;
 
-NODISCARD bool block_add_profile(block_builder *b, arena *a, const profile *p,
+/* A profile of m with the links, values and timestamps of its samples.  Of each of them, in turn, block_add_stack and
+ * block_add_list have to follow, for which there is room then. */
+NODISCARD bool block_add_profile(block_builder *b, arena *a, const model *m, const profile *p,
                                  const block_profile *f);
-/* Of the newest profile; list is a number of the series, stack one + 1, or 0 and far says which. */
-NODISCARD bool block_add_sample(block_builder *b, arena *a, const sample *s, const link_ids *l,
-                                uint32_t stack, uint32_t far, uint32_t list, uint64_t moment);
+
+/* near: number of the series + 1, or 0: `far` of the file. */
+static inline void block_add_stack(block_builder *b, uint32_t near, uint32_t far)
+{
+    b->stack.v[b->stack.n++] = near;
+    if (!near) b->far.v[b->far.n++] = far;
+}
+
+/* A number of the series. */
+static inline void block_add_list(block_builder *b, uint32_t list)
+{
+    b->list.v[b->list.n++] = list;
+}
 
 void block_put(const block_builder *b, buf *out, zipper *z);
 

@@ -10,28 +10,6 @@ static bool push(arena *a, i64s *v, uint64_t x)
     return slot != NULL;
 }
 
-bool block_add_profile(block_builder *b, arena *a, const profile *p, const block_profile *f)
-{
-    bool known = !id_is_zero(p->profile_id, 16);
-    content_key *id = vec_push(a, &b->ids);
-    if (!id) return false;
-    *id = f->key;
-    if (known) memcpy(id, p->profile_id, 16);
-    if (b->ids.n == 1) b->first = UINT64_MAX;
-    uint64_t moment = profile_moment(p, f->received);
-    if (!p->n_samples) {
-        b->first = moment < b->first ? moment : b->first;
-        b->last = moment > b->last ? moment : b->last;
-    }
-    return push(a, &b->samples, 0) && push(a, &b->seq, f->seq) &&
-           push(a, &b->received, f->received) && push(a, &b->time, p->time_unix_nano) &&
-           push(a, &b->duration, p->duration_nano) && push(a, &b->identity, known) &&
-           push(a, &b->dropped, p->dropped_attributes_count) && push(a, &b->attrs, f->attrs) &&
-           push(a, &b->format, f->format) && push(a, &b->payload, f->payload) &&
-           push(a, &b->sender, f->sender) && push(a, &b->recognised, f->recognised) &&
-           push(a, &b->ledger, f->ledger) && push(a, &b->n_bytes, f->n_bytes);
-}
-
 /* 0: none; 1: one that the block has not seen; 2 + k: the one k before the newest. */
 static bool link_code(block_builder *b, arena *a, const link_ids *l, uint64_t *code)
 {
@@ -54,35 +32,94 @@ static bool link_code(block_builder *b, arena *a, const link_ids *l, uint64_t *c
     return true;
 }
 
+static bool add_links(block_builder *b, arena *a, const model *m, const profile *p)
+{
+    for (size_t i = 0; i < p->n_samples; i++) {
+        uint64_t code;
+        if (!link_code(b, a, &m->dict.links.v[p->link ? p->link[i] : 0], &code)) return false;
+        b->link.v[b->link.n++] = (int64_t)code;
+    }
+    return true;
+}
+
 static void see_time(block_builder *b, uint64_t t)
 {
     b->first = t < b->first ? t : b->first;
     b->last = t > b->last ? t : b->last;
 }
 
-bool block_add_sample(block_builder *b, arena *a, const sample *s, const link_ids *l,
-                      uint32_t stack, uint32_t far, uint32_t list, uint64_t moment)
+/* Entries of a pool that all samples of a profile have together: they lie one after the other. */
+static span pool_of(const spans *s, size_t n)
 {
-    uint64_t code;
-    if (!link_code(b, a, l, &code) || !push(a, &b->stack, stack) || !push(a, &b->list, list) ||
-        !push(a, &b->link, code) || !push(a, &b->n_values, s->n_values) ||
-        !push(a, &b->n_times, s->n_times) || !vec_reserve(a, &b->values, s->n_values) ||
-        !vec_reserve(a, &b->times, s->n_times))
-        return false;
-    if (!stack && !push(a, &b->far, far)) return false;
-    b->samples.v[b->samples.n - 1]++;
-    b->n_observations += sample_observations(s);
-    for (uint32_t i = 0; i < s->n_values; i++) {
-        b->values.v[b->values.n++] = s->values[i];
-        b->total = (int64_t)((uint64_t)b->total + (uint64_t)s->values[i]);
+    if (!n) return (span){0};
+    span first = spans_at(s, 0), last = spans_at(s, n - 1);
+    return (span){first.at, last.at + last.n - first.at};
+}
+
+static bool add_values(block_builder *b, arena *a, const model *m, const profile *p)
+{
+    span all = pool_of(&p->value_span, p->n_samples);
+    if (!vec_reserve(a, &b->values, all.n)) return false;
+    uint64_t total = (uint64_t)b->total;
+    for (uint32_t i = 0; i < all.n; i++) {
+        int64_t v = m->values.v[all.at + i];
+        b->values.v[b->values.n++] = v;
+        total += (uint64_t)v;
     }
-    if (!s->n_values) b->total = (int64_t)((uint64_t)b->total + s->n_times);
-    for (uint32_t i = 0; i < s->n_times; i++) {
-        b->times.v[b->times.n++] = (int64_t)s->times[i];
-        see_time(b, s->times[i]);
-    }
-    if (!s->n_times) see_time(b, moment);
+    for (size_t i = 0; i < p->n_samples; i++)
+        b->n_values.v[b->n_values.n++] = spans_at(&p->value_span, i).n;
+    b->total = (int64_t)total;
     return true;
+}
+
+static bool add_times(block_builder *b, arena *a, const model *m, const profile *p, uint64_t moment)
+{
+    span all = pool_of(&p->time_span, p->n_samples);
+    if (!vec_reserve(a, &b->times, all.n)) return false;
+    for (uint32_t i = 0; i < all.n; i++) {
+        uint64_t t = m->times.v[all.at + i];
+        b->times.v[b->times.n++] = (int64_t)t;
+        see_time(b, t);
+    }
+    const int64_t *n_values = b->n_values.v + b->n_values.n - p->n_samples;
+    for (size_t i = 0; i < p->n_samples; i++) {
+        uint32_t n = spans_at(&p->time_span, i).n;
+        b->n_times.v[b->n_times.n++] = n;
+        b->n_observations += n_values[i] ? (uint64_t)n_values[i] : n;
+        if (!n_values[i]) b->total = (int64_t)((uint64_t)b->total + n);
+        if (!n) see_time(b, moment);
+    }
+    return true;
+}
+
+static bool add_facts(block_builder *b, arena *a, const profile *p, const block_profile *f)
+{
+    bool known = !id_is_zero(p->profile_id, 16);
+    content_key *id = vec_push(a, &b->ids);
+    if (!id) return false;
+    *id = f->key;
+    if (known) memcpy(id, p->profile_id, 16);
+    return push(a, &b->samples, p->n_samples) && push(a, &b->seq, f->seq) &&
+           push(a, &b->received, f->received) && push(a, &b->time, p->time_unix_nano) &&
+           push(a, &b->duration, p->duration_nano) && push(a, &b->identity, known) &&
+           push(a, &b->dropped, p->dropped_attributes_count) && push(a, &b->attrs, f->attrs) &&
+           push(a, &b->format, f->format) && push(a, &b->payload, f->payload) &&
+           push(a, &b->sender, f->sender) && push(a, &b->recognised, f->recognised) &&
+           push(a, &b->ledger, f->ledger) && push(a, &b->n_bytes, f->n_bytes);
+}
+
+bool block_add_profile(block_builder *b, arena *a, const model *m, const profile *p,
+                       const block_profile *f)
+{
+    size_t n = p->n_samples;
+    i64s *columns[] = {&b->stack, &b->far, &b->list, &b->link, &b->n_values, &b->n_times};
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+        if (!vec_reserve(a, columns[i], n)) return false;
+    uint64_t moment = profile_moment(p, f->received);
+    if (!b->ids.n) b->first = UINT64_MAX;
+    if (!n) see_time(b, moment);
+    return add_facts(b, a, p, f) && add_links(b, a, m, p) && add_values(b, a, m, p) &&
+           add_times(b, a, m, p, moment);
 }
 
 /* ---- bytes ---- */

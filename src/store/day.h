@@ -42,6 +42,7 @@ typedef struct day_opts {
     sqlite3_vfs *vfs;
     const char *dir;
     bool write, no_sync;
+    uint64_t seed; /* of hash tables: random */
 } day_opts;
 
 /* ---- the database ---- */

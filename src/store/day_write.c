@@ -4,6 +4,8 @@
 #include <sqlite3.h>
 #include "base/ban.h"
 
+enum { AHEAD = 20 }; /* samples */
+
 static bool no_memory(err *e)
 {
     return err_set(e, ERR_LIMIT, "the dictionary does not fit the memory budget");
@@ -150,6 +152,8 @@ day_writer *day_writer_open(const day_opts *o, day_name name, size_t memory, err
     if (!w) return (void)err_sys(e, ENOMEM, "no memory to open a file of the store"), NULL;
     w->name = name;
     w->max_tables = w->max_run = memory;
+    w->a.seed = w->run.seed = w->item.seed = o->seed;
+    w->known.seed = o->seed;
     bool ok = database_open(&w->db, o, name, e);
     if (ok && !interner_init(&w->x, &w->a)) ok = no_memory(e);
     ok = ok && load(w, o, e);
@@ -173,6 +177,7 @@ void day_writer_close(day_writer *w)
     arena_free(&w->run);
     arena_free(&w->item);
     zipper_free(&w->z);
+    known_free(&w->known);
     buf_free(&w->scratch);
     buf_free(&w->out);
     buf_free(&w->keys);
@@ -196,73 +201,63 @@ static bool put_payload(day_writer *w, str payload, uint64_t *row, err *e)
     return true;
 }
 
-/* Tells the graft which location of the file one of the item is. */
-static bool know_location(day_writer *w, graft *g, content *c, uint32_t i)
+/* The number of a stack of the item in the series. */
+static series_stack *stack_of(day_writer *w, uint32_t i, uint32_t series_i)
 {
-    if (!hash_index_room(&w->by_content, &w->a)) return false;
-    content_key k = content_location(c, i);
-    uint64_t h = hash_mix(w->by_content.seed, k.low);
-    uint32_t at = hash_first(&w->by_content, h);
-    for (uint32_t known; hash_next(&w->by_content, &at, h, &known); at++)
-        if (content_key_equal(w->locations.v[known].key, k)) {
-            g->location[i] = w->locations.v[known].id + 1;
-            return true;
-        }
-    uint32_t id = graft_location(g, i);
-    known_location *slot = vec_push(&w->a, &w->locations);
-    if (!slot || g->to->failed) return false;
-    *slot = (known_location){k, id};
-    hash_put(&w->by_content, at, h, (uint32_t)(w->locations.n - 1));
-    return true;
-}
-
-static uint32_t stack_of(day_writer *w, graft *g, content *c, uint32_t i)
-{
-    if (!g->stack[i]) {
-        span s = dict_stack(&g->m->dict, i);
-        for (uint32_t k = s.n; k-- > 0;) { /* from the root: what stacks share is numbered first */
-            uint32_t l = g->m->dict.frames.v[s.at + k];
-            if (!g->location[l] && !know_location(w, g, c, l)) return g->to->failed = true, 0;
-        }
-    }
-    return graft_stack(g, i);
+    series_stack *s = &w->stacks[i];
+    if (LIKELY(s->series == series_i + 1)) return s;
+    uint32_t far = known_stack(&w->known, i), near = local_of(w, series_i, LOCAL_STACK, far);
+    if (near == UINT32_MAX || w->x.b.failed) return NULL;
+    *s = (series_stack){series_i + 1, near == LOCAL_FAR ? 0 : near + 1, far};
+    return s;
 }
 
 /* The number of a list of attributes in the series; lists repeat, so the last ones are kept at hand. */
-static uint32_t list_of(day_writer *w, graft *g, const sample *s, uint32_t series_i)
+static uint32_t list_of(day_writer *w, const uint32_t *attrs, uint32_t n, uint32_t series_i)
 {
-    uint64_t h = s->n_attrs;
-    for (uint32_t i = 0; i < s->n_attrs; i++) h = h * 31 + s->attrs[i];
+    uint64_t h = n;
+    for (uint32_t i = 0; i < n; i++) h = h * 31 + attrs[i];
     known_list *k = &w->lists[h % KNOWN_LISTS];
-    if (k->n == s->n_attrs && k->series == series_i && k->attrs &&
-        memcmp(k->attrs, s->attrs, s->n_attrs * sizeof *s->attrs) == 0)
-        return k->local;
-    if (!graft_attrs(g, s->attrs, s->n_attrs)) return UINT32_MAX;
-    uint32_t local =
-        local_of(w, series_i, LOCAL_LIST, interner_list(&w->x, g->scratch.v, s->n_attrs));
-    *k = (known_list){s->attrs, s->n_attrs, series_i, local};
+    if (LIKELY(k->series == series_i + 1 && k->n == n)) {
+        uint32_t i = 0;
+        while (i < n && k->attrs[i] == attrs[i]) i++;
+        if (i == n) return k->local;
+    }
+    graft *g = &w->known.g;
+    if (!graft_attrs(g, attrs, n)) return UINT32_MAX;
+    uint32_t local = local_of(w, series_i, LOCAL_LIST, interner_list(&w->x, g->scratch.v, n));
+    *k = (known_list){attrs, n, series_i + 1, local};
     return local;
 }
 
-static bool add_samples(day_writer *w, graft *g, content *c, const profile *p, uint32_t series_i,
-                        uint64_t moment, err *e)
+/* Asks for what stack_of will look at: it lies far apart. */
+static void expect_stack(const day_writer *w, uint32_t i, uint32_t series_i)
 {
+    const hash_index *index = &w->series.v[series_i].index[LOCAL_STACK];
+    if (w->stacks[i].series == series_i + 1 || !w->known.g.stack[i] || !index->slot) return;
+    uint64_t h = hash_mix(index->seed, w->known.g.stack[i] - 1);
+    __builtin_prefetch(&index->slot[hash_first(index, h)]);
+}
+
+static bool number_samples(day_writer *w, const profile *p, uint32_t series_i, err *e)
+{
+    const model *m = w->known.g.m;
     for (size_t i = 0; i < p->n_samples; i++) {
-        sample s = sample_at(g->m, p, i);
-        uint32_t stack = stack_of(w, g, c, s.stack),
-                 near = local_of(w, series_i, LOCAL_STACK, stack),
-                 list = list_of(w, g, &s, series_i);
-        if (near == UINT32_MAX || list == UINT32_MAX || w->x.b.failed ||
-            !block_add_sample(&w->series.v[series_i].b, &w->run, &s, &g->m->dict.links.v[s.link],
-                              near == LOCAL_FAR ? 0 : near + 1, stack, list, moment))
-            return no_memory(e);
+        if (i + AHEAD < p->n_samples) expect_stack(w, p->stack[i + AHEAD], series_i);
+        const series_stack *s = stack_of(w, p->stack[i], series_i);
+        span attrs = spans_at(&p->attr_span, i);
+        uint32_t list = list_of(w, refs_at(&m->sample_attrs, attrs), attrs.n, series_i);
+        if (!s || list == UINT32_MAX || w->x.b.failed) return no_memory(e);
+        block_builder *b = &w->series.v[series_i].b;
+        block_add_stack(b, s->near, s->far);
+        block_add_list(b, list);
     }
     return true;
 }
 
-static bool add_profile(day_writer *w, graft *g, content *c, const item *x,
-                        const block_profile *common, size_t i, err *e)
+static bool add_profile(day_writer *w, const item *x, const block_profile *common, size_t i, err *e)
 {
+    graft *g = &w->known.g;
     const profile *p = &g->m->profiles.v[i];
     block_profile f = *common;
     f.key = item_key(x, i);
@@ -275,11 +270,11 @@ static bool add_profile(day_writer *w, graft *g, content *c, const item *x,
     f.format = builder_string(&w->x.b, p->original_payload_format);
     if (!put_payload(w, p->original_payload, &f.payload, e)) return false;
     if (local_of(w, series_i, LOCAL_PROFILE_LIST, f.attrs) == UINT32_MAX) return no_memory(e);
-    if (w->x.b.failed || !block_add_profile(&w->series.v[series_i].b, &w->run, p, &f))
+    if (w->x.b.failed || !block_add_profile(&w->series.v[series_i].b, &w->run, g->m, p, &f))
         return no_memory(e);
     w->n_profiles++;
     w->n_samples += p->n_samples;
-    return add_samples(w, g, c, p, series_i, profile_moment(p, x->received), e);
+    return number_samples(w, p, series_i, e);
 }
 
 static bool flush(day_writer *w, err *e);
@@ -290,9 +285,8 @@ bool day_writer_add(day_writer *w, uint64_t seq, const item *x, const model *m, 
     if (w->run.used > w->max_run && !flush(w, e)) return false;
     arena_reset(&w->item);
     memset(w->lists, 0, sizeof w->lists);
-    graft g;
-    content *c = content_open(m, &w->item);
-    if (!c || !graft_init(&g, &w->x.b, m, &w->item)) return content_close(c), no_memory(e);
+    w->stacks = arena_new(&w->item, series_stack, dict_n_stacks(&m->dict));
+    if (!w->stacks || !known_begin(&w->known, &w->x.b, m, &w->item)) return no_memory(e);
     block_profile common = {.seq = seq,
                             .received = x->received,
                             .n_bytes = x->n_bytes,
@@ -301,8 +295,7 @@ bool day_writer_add(day_writer *w, uint64_t seq, const item *x, const model *m, 
                             .ledger = builder_string(&w->x.b, x->ledger)};
     bool ok = true;
     for (size_t i = 0; ok && i < m->profiles.n; i++)
-        if (!item_skips(x, i)) ok = add_profile(w, &g, c, x, &common, i, e);
-    content_close(c);
+        if (!item_skips(x, i)) ok = add_profile(w, x, &common, i, e);
     return ok;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "store/day.h"
 #include "store/item.h"
-#include "model/graft.h"
+#include "store/known.h"
 
 typedef enum local_kind { LOCAL_STACK, LOCAL_LIST, LOCAL_PROFILE_LIST, LOCAL_KINDS } local_kind;
 
@@ -14,19 +14,19 @@ typedef struct writer_series {
     uint32_t saved[LOCAL_KINDS];
 } writer_series;
 
-/* A location that is known, by its content: one look instead of one for each of its strings. */
-typedef struct known_location {
-    content_key key;
-    uint32_t id;
-} known_location;
-
 /* A list of attributes of the item at hand and its number in the series. */
 typedef struct known_list {
     const uint32_t *attrs;
-    uint32_t n, series, local;
+    uint32_t n, series, local; /* series + 1 */
 } known_list;
 
 enum { KNOWN_LISTS = 256 };
+
+/* A stack of the item at hand: its number in the series that asked last. */
+typedef struct series_stack {
+    uint32_t series; /* + 1 */
+    uint32_t near, far;
+} series_stack;
 
 typedef struct day_writer {
     day_name name;
@@ -35,9 +35,9 @@ typedef struct day_writer {
     interner x;
     VEC(writer_series) series; /* row - 1 */
     hash_index by_data;
-    VEC(known_location) locations;
-    hash_index by_content;
+    known known;
     known_list lists[KNOWN_LISTS];
+    series_stack *stacks; /* by stack of the item at hand */
     tables_size saved;
     size_t saved_series;
 

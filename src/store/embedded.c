@@ -160,8 +160,11 @@ static store *embedded_open(const char *where, const store_opts *o, err *e)
         ok = err_sys(e, ENOENT, "%s is no directory with a store", where);
     ok = ok && vfs_find(o->vfs, &x->vfs, e);
     ok = ok && (o->read_only || (make_directory(where, e) && take_lock(x, e)));
-    x->files =
-        (day_opts){.vfs = x->vfs, .dir = x->dir, .write = !o->read_only, .no_sync = o->no_sync};
+    x->files = (day_opts){.vfs = x->vfs,
+                          .dir = x->dir,
+                          .write = !o->read_only,
+                          .no_sync = o->no_sync,
+                          .seed = x->world->random(x->world->who)};
     if (ok) {
         reader_init(&x->r, &x->files, x->o.memory / 2, x->world);
         x->r.broken = on_broken;

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include "base/ban.h"
 
-enum { WINDOW = 1 << 20 };
+enum { WINDOW = 1 << 18 };
 
 /* A segment seen through a window that grows to the largest record. */
 typedef struct window {
@@ -13,20 +13,28 @@ typedef struct window {
     uint64_t at; /* of p in the file */
 } window;
 
+static bool window_room(window *w, size_t n, err *e)
+{
+    if (n <= w->cap) return true;
+    char *p = realloc(w->p, n);
+    if (!p) return err_sys(e, ENOMEM, "no memory to read the journal");
+    w->p = p;
+    w->cap = n;
+    return true;
+}
+
 /* n bytes at `at`, or fewer at the end of the file. */
 static bool look(window *w, uint64_t at, size_t n, str *out, err *e)
 {
     if (at < w->at || at + n > w->at + w->n) {
-        size_t want = n > WINDOW ? n : WINDOW;
-        if (want > w->cap) {
-            char *p = realloc(w->p, want);
-            if (!p) return err_sys(e, ENOMEM, "no memory to read the journal");
-            w->p = p;
-            w->cap = want;
-        }
+        size_t want = n > WINDOW ? n : WINDOW, got = 0,
+               kept = at >= w->at && at < w->at + w->n ? (size_t)(w->at + w->n - at) : 0;
+        if (!window_room(w, want, e)) return false;
+        if (kept) memmove(w->p, w->p + (at - w->at), kept);
         w->at = at;
-        w->n = 0;
-        if (!vfile_read(w->f, at, w->p, want, &w->n, e)) return false;
+        w->n = kept;
+        if (!vfile_read(w->f, at + kept, w->p + kept, want - kept, &got, e)) return false;
+        w->n += got;
     }
     size_t left = (size_t)(w->at + w->n - at);
     *out = (str){w->p + (at - w->at), n < left ? n : left};
