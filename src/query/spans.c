@@ -1,4 +1,4 @@
-/* What each span of a trace took. */
+/* What each span of a trace took, and where. */
 #include "query/timeline.h"
 
 #include "query/internal.h"
@@ -6,68 +6,88 @@
 #include "base/ban.h"
 
 typedef struct finding {
+    const model *m;
     arena *a;
-    span_totals *out;
+    span_rows *out;
     hash_index index;
-    uint32_t *of_link; /* by link of the part: position + 1 */
 } finding;
 
-static bool total_of(finding *x, const link_ids *l, uint32_t *at, err *e)
+static bool type_of(finding *x, const profile *p, uint32_t *out, err *e)
 {
+    span_type t = {dict_str(&x->m->dict, p->sample_type.type),
+                   dict_str(&x->m->dict, p->sample_type.unit)};
+    for (*out = 0; *out < x->out->types.n; ++*out)
+        if (str_eq(x->out->types.v[*out].type, t.type) &&
+            str_eq(x->out->types.v[*out].unit, t.unit))
+            return true;
+    span_type *slot = vec_push(x->a, &x->out->types);
+    if (!slot) return query_no_memory(e);
+    *slot = t;
+    return true;
+}
+
+static bool row_of(finding *x, const link_ids *l, uint32_t type, uint32_t thread, span_row **out,
+                   err *e)
+{
+    uint32_t at;
     if (!hash_index_room(&x->index, x->a)) return query_no_memory(e);
     uint64_t h = hash_bytes(l, sizeof *l, x->index.seed);
+    h = hash_mix(h, (uint64_t)type << 32 | thread);
     uint32_t k = hash_first(&x->index, h);
-    for (; hash_next(&x->index, &k, h, at); k++)
-        if (!memcmp(&x->out->v.v[*at].link, l, sizeof *l)) return true;
-    span_total *t = vec_push(x->a, &x->out->v);
-    if (!t) return query_no_memory(e);
-    t->link = *l;
-    *at = (uint32_t)(x->out->v.n - 1);
-    hash_put(&x->index, k, h, *at);
+    for (; hash_next(&x->index, &k, h, &at); k++) {
+        *out = &x->out->v.v[at];
+        if ((*out)->type == type && (*out)->thread == thread &&
+            !memcmp(&(*out)->link, l, sizeof *l))
+            return true;
+    }
+    if (!(*out = vec_push(x->a, &x->out->v))) return query_no_memory(e);
+    **out = (span_row){.link = *l, .type = type, .thread = thread};
+    hash_put(&x->index, k, h, (uint32_t)(x->out->v.n - 1));
     return true;
 }
 
-static bool add_row(finding *x, const view_part *p, const view_row *r, err *e)
+static bool add_sample(finding *x, const profile *p, uint32_t type, const sample *s, err *e)
 {
-    static const link_ids none;
-    bool saturated = false;
-    sample s = sample_at(p->m, p->p, r->sample);
-    uint32_t at = 0, *slot = &x->of_link[s.link];
-    if (!*slot) {
-        if (!total_of(x, s.link ? &p->m->dict.links.v[s.link] : &none, &at, e)) return false;
-        *slot = at + 1;
-    }
-    span_total *t = &x->out->v.v[*slot - 1];
-    t->sum = add_clamped(t->sum, r->value, &saturated);
-    t->n_samples++;
-    for (uint32_t i = 0; i < s.n_times; i++) {
-        if (!view_has_time(p, s.times[i])) continue;
-        if (!t->first || s.times[i] < t->first) t->first = s.times[i];
-        if (s.times[i] > t->last) t->last = s.times[i];
+    uint32_t thread, state;
+    span_row *r;
+    if (!s->link) return true;
+    if (!thread_table_find(&x->out->threads, x->m, p, s, &thread, &state, e) ||
+        !row_of(x, &x->m->dict.links.v[s->link], type, thread, &r, e))
+        return false;
+    r->sum = add_saturating(r->sum, sample_total(s, NULL), NULL);
+    r->n_samples++;
+    for (uint32_t i = 0; i < s->n_times; i++) {
+        if (!r->first || s->times[i] < r->first) r->first = s->times[i];
+        if (s->times[i] > r->last) r->last = s->times[i];
     }
     return true;
 }
 
-static int larger_first(const void *a, const void *b)
+static int by_samples(const void *a, const void *b)
 {
-    const span_total *x = a, *y = b;
-    if (x->sum != y->sum) return x->sum > y->sum ? -1 : 1;
-    return memcmp(&x->link, &y->link, sizeof x->link);
+    const span_row *x = a, *y = b;
+    if (x->n_samples != y->n_samples) return x->n_samples > y->n_samples ? -1 : 1;
+    int d = memcmp(&x->link, &y->link, sizeof x->link);
+    if (d) return d;
+    if (x->type != y->type) return x->type < y->type ? -1 : 1;
+    return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-bool spans_of(const view *v, arena *a, span_totals *out, err *e)
+bool spans_of(const model *m, arena *a, span_rows *out, err *e)
 {
-    finding x = {.a = a, .out = out};
-    *out = (span_totals){0};
-    for (size_t k = 0; k < v->parts.n; k++) {
-        const view_part *p = &v->parts.v[k];
-        if (!k || p->m != v->parts.v[k - 1].m) {
-            x.of_link = arena_new(a, uint32_t, p->m->dict.links.n + 1);
-            if (!x.of_link) return query_no_memory(e);
+    finding x = {.m = m, .a = a, .out = out};
+    *out = (span_rows){0};
+    if (!thread_table_init(&out->threads, a, e)) return false;
+    for (size_t i = 0; i < m->profiles.n; i++) {
+        const profile *p = &m->profiles.v[i];
+        uint32_t type;
+        if (!p->link) continue;
+        if (!type_of(&x, p, &type, e)) return false;
+        for (size_t k = 0; k < p->n_samples; k++) {
+            sample s = sample_at(m, p, k);
+            if (!add_sample(&x, p, type, &s, e)) return false;
         }
-        for (size_t i = p->first_row; i < p->first_row + p->n_rows; i++)
-            if (!add_row(&x, p, &v->rows.v[i], e)) return false;
     }
-    if (out->v.n) qsort(out->v.v, out->v.n, sizeof *out->v.v, larger_first);
+    if (out->v.n) qsort(out->v.v, out->v.n, sizeof *out->v.v, by_samples);
     return true;
 }

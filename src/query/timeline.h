@@ -1,10 +1,11 @@
 /* query/timeline.h - answers about time: series, heat map, flame chart, lanes, spans.  Pure.
  *
- * All of them look at observations: a timestamp with its value (a timestamp without a value counts 1).
+ * They look at observations: a timestamp with its value (a timestamp without a value counts 1).
  * The view must have been made with by_sample.  A profile without timestamps has none: n_timed is 0, and
  * whoever draws leaves the picture out. */
 #pragma once
 #include "query/select.h"
+#include "query/threads.h"
 
 typedef struct time_range {
     uint64_t start,
@@ -60,9 +61,7 @@ NODISCARD bool heat_of(const view *v, uint32_t rows, arena *a, heat *out, err *e
 
 /* ---- lanes: one per thread, observations in order of time ---- */
 typedef struct thread_lane {
-    str name;          /* of the thread; "" when not known */
-    int64_t thread_id; /* -1: not known */
-    int64_t process_id;
+    thread_who who;
     size_t first, n; /* in thread_lanes.events */
     int64_t sum;
 } thread_lane;
@@ -71,14 +70,14 @@ typedef struct lane_event {
     uint64_t time, duration; /* duration 0: a moment */
     int64_t value;
     uint32_t part, row; /* view.parts, view.rows */
-    uint32_t state;     /* thread_lanes.states; 0: not known */
+    uint32_t state;     /* threads.states; 0: not known */
 } lane_event;
 
 typedef struct thread_lanes {
-    VEC(thread_lane) v; /* by thread name, then id */
+    VEC(thread_lane) v; /* by thread name, then ids */
     VEC(lane_event) events;
-    VEC(str) states; /* [0] is "" */
-    bool intervals;  /* the events are intervals (kiln.event.interval, off-CPU), else moments */
+    thread_table threads; /* resources and states */
+    bool intervals; /* the events are intervals (kiln.event.interval, off-CPU), else moments */
 } thread_lanes;
 
 NODISCARD bool thread_lanes_of(const view *v, arena *a, thread_lanes *out, err *e);
@@ -100,16 +99,24 @@ typedef struct chart {
 NODISCARD bool chart_of(const view *v, const thread_lanes *l, uint64_t gap, arena *a, chart *out,
                         err *e);
 
-/* ---- totals by span ---- */
-typedef struct span_total {
-    link_ids link; /* all zero: samples without a link */
-    int64_t sum;
+/* ---- spans: where the samples of traces are ---- */
+typedef struct span_row {
+    link_ids link;
+    uint32_t type, thread; /* span_rows.types, span_rows.threads */
+    int64_t sum;           /* saturates */
     uint64_t n_samples;
     uint64_t first, last; /* time of its observations; 0 when there are none */
-} span_total;
+} span_row;
 
-typedef struct span_totals {
-    VEC(span_total) v; /* largest sum first */
-} span_totals;
+typedef struct span_type {
+    str type, unit;
+} span_type;
 
-NODISCARD bool spans_of(const view *v, arena *a, span_totals *out, err *e);
+typedef struct span_rows {
+    VEC(span_row) v; /* a row for each span, type and thread; most samples first, equals by id */
+    VEC(span_type) types;
+    thread_table threads;
+} span_rows;
+
+/* Of all profiles of a checked model; samples without a link are none. */
+NODISCARD bool spans_of(const model *m, arena *a, span_rows *out, err *e);

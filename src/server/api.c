@@ -1,7 +1,7 @@
 #include "server/api.h"
 
 #include "server/ask.h"
-#include "server/selection.h"
+#include "wire/json.h"
 #include "base/ban.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,24 +12,12 @@ enum { MAX_READERS = 8 };
 #define MAX_NS (20 * NS_PER_S)
 #define MEMORY ((size_t)512 << 20)
 
-static const ask_route routes[] = {
-    {"labels", api_labels, "names of labels, or the values of one: labels/service.name"},
-    {"labels/", api_labels, NULL},
-    {"series", api_series, "what is stored: resource, scope and type, with counts"},
-    {"profiles", api_profiles, "profiles one by one, the newest first"},
-    {"counts", api_counts, "sums and numbers of observations in steps of time, by a label"},
-    {"tree", api_tree, "a flame graph: columns by node, nothing left out"},
-    {"top", api_top, "frames by value"},
-    {"export", api_export, "the selection as a file: format=otlp, pprof, folded, ..."},
-};
-
 typedef struct question {
     job job; /* first */
     api *of;
     http_exchange *x; /* NULL: the asker is gone */
     ask k;
     arena arena;
-    const ask_route *route;
     err e;
 } question;
 
@@ -64,24 +52,6 @@ static void give_reader(api *a, store *s)
 
 bool api_has(const http_message *m) { return str_starts(m->path, STR(ROOT)); }
 
-static const ask_route *route_of(str path)
-{
-    str rest = {path.p + strlen(ROOT), path.n - strlen(ROOT)};
-    for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
-        str name = str_of(routes[i].path);
-        bool open = name.p[name.n - 1] == '/';
-        if (open ? rest.n > name.n && str_starts(rest, name) : str_eq(rest, name))
-            return &routes[i];
-    }
-    return NULL;
-}
-
-str ask_rest(const ask *k, const char *path)
-{
-    size_t n = strlen(ROOT) + strlen(path);
-    return k->p.path.n > n ? (str){k->p.path.p + n, k->p.path.n - n} : (str){0};
-}
-
 /* ---- in the pool ---- */
 
 static void work(job *j)
@@ -93,48 +63,11 @@ static void work(job *j)
         err_set(&q->e, ERR_LIMIT, "too many questions at once");
         return;
     }
-    if (selection_of(&q->k.p, q->k.now, q->k.a, &q->k.q, &q->e) &&
-        !q->route->answer(&q->k, &q->e) && !q->e.code)
-        err_set(&q->e, ERR_LIMIT, "out of memory");
+    if (!ask_answer(&q->k, &q->e) && !q->e.code) err_set(&q->e, ERR_LIMIT, "out of memory");
     give_reader(a, q->k.store);
 }
 
 /* ---- answers ---- */
-
-json_out ask_begin(ask *k)
-{
-    json_out o = {.b = &k->body};
-    json_put_object(&o);
-    json_put_key(&o, STR("schema"));
-    json_put_u64(&o, 1);
-    return o;
-}
-
-void ask_end(ask *k, json_out *o)
-{
-    const store_answer *w = &k->answer;
-    json_put_key(o, STR("partial"));
-    json_put_bool(o, w->partial);
-    if (w->partial) {
-        json_put_key(o, STR("why"));
-        json_put_str(o, str_of(w->why));
-    }
-    json_put_key(o, STR("looked_at"));
-    json_put_object(o);
-    const struct {
-        str key;
-        uint64_t v;
-    } facts[] = {{STR("samples"), w->n_samples}, {STR("profiles"), w->n_profiles},
-                 {STR("series"), w->n_series},   {STR("blocks"), w->n_blocks},
-                 {STR("items"), w->n_items},     {STR("bytes"), w->n_bytes},
-                 {STR("damaged"), w->n_damaged}, {STR("ns"), w->ns}};
-    for (size_t i = 0; i < ARRAY_LEN(facts); i++) {
-        json_put_key(o, facts[i].key);
-        json_put_u64(o, facts[i].v);
-    }
-    json_put_object_end(o);
-    json_put_object_end(o);
-}
 
 static unsigned status_of(const err *e)
 {
@@ -153,6 +86,8 @@ static void put_error(buf *b, const err *e)
     char text[400];
     json_out o = {.b = b};
     buf_reset(b);
+    b->failed = false;
+    b->limit = 0;
     json_put_object(&o);
     json_put_key(&o, STR("error"));
     json_put_str(&o, str_of(err_text(e, text, sizeof text)));
@@ -162,11 +97,12 @@ static void put_error(buf *b, const err *e)
 static void reply(http_exchange *x, ask *k, const err *e)
 {
     char disposition[300];
-    http_header head[4] = {
+    http_header head[5] = {
         {STR("content-type"), k->type && !e->code ? str_of(k->type) : STR("application/json")},
         {STR("cache-control"), STR("no-store")},
-        {STR("x-content-type-options"), STR("nosniff")}};
-    size_t n = 3;
+        {STR("x-content-type-options"), STR("nosniff")},
+        {STR("vary"), STR("accept")}};
+    size_t n = 4;
     if (e->code) put_error(&k->body, e);
     if (k->name.n && !e->code) {
         snprintf(disposition, sizeof disposition, "attachment; filename=\"%.*s\"",
@@ -203,16 +139,30 @@ static void fail(question *q)
 
 /* ---- the loop's side ---- */
 
+/* Copied: the message goes with its sender. */
+static bool take_accept(question *q, str text)
+{
+    char *p = arena_alloc(&q->arena, text.n + 1);
+    if (!p) return err_set(&q->e, ERR_LIMIT, "out of memory");
+    if (text.n) memcpy(p, text.p, text.n);
+    q->k.accept = (str){p, text.n};
+    return true;
+}
+
 static bool take_request(question *q, http_message *m)
 {
     const world *w = loop_world(q->of->loop);
     if (!str_eq(m->method, STR("GET")) && !str_eq(m->method, STR("HEAD")))
         return err_set(&q->e, ERR_USAGE, "questions are asked with GET");
     if (!params_parse(m->path, &q->arena, &q->k.p, &q->e)) return false;
-    if (!str_starts(q->k.p.path, STR(ROOT)) || !(q->route = route_of(q->k.p.path)))
+    str path = q->k.p.path;
+    bool ours = str_starts(path, STR(ROOT));
+    if (ours) path = (str){path.p + strlen(ROOT), path.n - strlen(ROOT)};
+    if (!ours || !(q->k.route = ask_route_of(path, &q->k.rest)))
         return err_set(&q->e, ERR_UNSUPPORTED,
                        "there is no such question; docs/query-api.md has the list");
     q->k.a = &q->arena;
+    if (!take_accept(q, http_headers_get(&m->head, "accept"))) return false;
     q->k.now = w->wall(w->who);
     q->k.budget = (store_budget){.max_ns = q->of->o.max_ns};
     return true;

@@ -2,6 +2,7 @@
 #include "server/ask.h"
 
 #include "format/format.h"
+#include "server/questions.h"
 #include "base/ban.h"
 
 /* sums=1: one sample a stack, which is what a flame graph needs and far less to send. */
@@ -13,17 +14,17 @@ bool api_export(ask *k, err *e)
     model m;
     buf plain = {0};
     store_read_opts o = {
-        .budget = k->budget, .names = true, .by_series = true, .by_attributes = true};
+        .budget = ask_budget(k, 2), .names = true, .by_series = true, .by_attributes = true};
     if (!f || !f->write)
         return err_set(e, ERR_USAGE, "format wants the name of one that `kiln formats` writes");
     if (!params_flag(&k->p, "sums", &sums, e) || !params_flag(&k->p, "gzip", &gzip, e))
         return false;
-    bool ok = sums ? store_read_sums(k->store, &k->q, &o, k->a, &m, &k->answer, e)
-                   : store_read(k->store, &k->q, &o, k->a, &m, &k->answer, e);
+    bool ok = sums ? store_read_sums(k->store, &k->q, &o, k->a, &m, &k->looked, e)
+                   : store_read(k->store, &k->q, &o, k->a, &m, &k->looked, e);
     if (!ok) return false;
-    if (k->answer.partial)
+    if (k->looked.partial)
         return err_set(e, ERR_LIMIT, "the answer would be too large: %s; ask for less time",
-                       k->answer.why);
+                       k->looked.why);
     codec c = f->pack ? f->pack : gzip ? CODEC_GZIP : CODEC_NONE;
     ok = f->write(f, &m, &(write_opts){0}, c ? &plain : &k->body, e) &&
          (!c || pack_quick(c, buf_view(&plain), &k->body, e));

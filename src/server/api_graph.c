@@ -2,92 +2,50 @@
 #include "server/ask.h"
 
 #include "query/flat.h"
-#include "query/tree.h"
+#include "server/fit.h"
+#include "server/graph.h"
+#include "server/questions.h"
 #include "base/ban.h"
 
-enum { ROWS = 100, ROWS_MAX = 100000 };
+enum { ROWS = 100, ROWS_MAX = 100000, FRAME = 40, HEAD = 2048 };
 
-bool ask_select(const ask *k, select_opts *o, granularity *by, err *e)
+static uint64_t size_of(int64_t v) { return v < 0 ? -(uint64_t)v : (uint64_t)v; }
+
+bool graph_fit(ask *k, const tree *t, const tree *const *sides, const uint32_t *const *at,
+               size_t n_sides, fitted *out, err *e)
 {
-    const params *p = &k->p;
-    *o = (select_opts){.all = true,
-                       .focus = params_get(p, "focus"),
-                       .ignore = params_get(p, "ignore"),
-                       .hide = params_get(p, "hide"),
-                       .show = params_get(p, "show"),
-                       .show_from = params_get(p, "show_from"),
-                       .tagfocus = params_get(p, "tagfocus"),
-                       .tagignore = params_get(p, "tagignore"),
-                       .tagroot = params_get(p, "tagroot"),
-                       .tagleaf = params_get(p, "tagleaf")};
-    *by = BY_FUNCTION;
-    str name = params_get(p, "by");
-    for (int g = 0; name.n && g < GRANULARITY_COUNT; g++)
-        if (str_eq(name, str_of(granularity_name((granularity)g))))
-            return *by = (granularity)g, true;
-    return !name.n ||
-           err_set(e, ERR_USAGE,
-                   "by wants functions, filefunctions, files, lines, addresses or mappings");
+    uint64_t *self = arena_new(k->a, uint64_t, t->n);
+    if (!self) return ask_no_memory(e);
+    for (size_t s = 0; s < n_sides; s++)
+        for (size_t i = 0; i < t->n; i++) {
+            uint32_t x = at ? at[s][i] : (uint32_t)i;
+            if (x != UINT32_MAX) self[i] += size_of(sides[s]->self[x]) / n_sides;
+        }
+    int64_t largest = 0;
+    for (size_t s = 0; s < n_sides; s++)
+        for (size_t i = 0; i < sides[s]->n; i++) {
+            int64_t v = (int64_t)(size_of(sides[s]->total[i]) & INT64_MAX);
+            largest = v > largest ? v : largest;
+        }
+    fit_costs c = {.room = k->max_bytes > HEAD ? k->max_bytes - HEAD : 0, .frame = FRAME};
+    c.node = ask_width(k, (int64_t)t->n) + ask_width(k, (int64_t)t->frames->v.n) +
+             2 * n_sides * ask_width(k, largest);
+    if (!fit_tree(t, self, &c, k->a, out, e)) return false;
+    if (!out->whole) ask_cut(k, "max_bytes: the %zu largest of %zu nodes are here", out->n, t->n);
+    return ask_put_frames(k, t->frames, out->frames, out->n_frames, e);
 }
 
-bool ask_sums(ask *k, model *m, frame_table *f, view *v, err *e)
+bool graph_put(ask *k, answer_node *o, const char *key, const int64_t *v, const uint32_t *at,
+               const fitted *x, err *e)
 {
-    select_opts o;
-    granularity by;
-    if (!ask_select(k, &o, &by, e)) return false;
-    bool tags = o.tagfocus.n || o.tagignore.n || o.tagroot.n || o.tagleaf.n;
-    store_read_opts read = {.budget = k->budget, .names = true, .by_attributes = tags};
-    if (!store_read_sums(k->store, &k->q, &read, k->a, m, &k->answer, e)) return false;
-    if (!m->profiles.n) { /* nothing selected: an empty view, no error */
-        if (!frame_table_init(f, by, k->a, e)) return false;
-        view_init(v, f, k->a);
-        return true;
+    int64_t *column = arena_new(k->a, int64_t, x->n);
+    if (!column) return ask_no_memory(e);
+    for (size_t i = 0; i < x->n; i++) {
+        uint32_t node = at ? at[x->node[i]] : x->node[i];
+        column[i] = node == UINT32_MAX ? 0 : v[node];
     }
-    return view_of(m, &o, by, k->a, f, v, e);
-}
-
-static void put_head(json_out *o, const view *v)
-{
-    json_put_key(o, STR("type"));
-    json_put_str(o, v->type);
-    json_put_key(o, STR("unit"));
-    json_put_str(o, v->unit);
-    json_put_key(o, STR("sum"));
-    json_put_i64(o, v->sum);
-}
-
-static void put_frames(json_out *o, const frame_table *f)
-{
-    json_put_key(o, STR("frames"));
-    json_put_array(o);
-    for (size_t i = 0; i < f->v.n; i++) {
-        const frame *x = &f->v.v[i];
-        json_put_object(o);
-        json_put_key(o, STR("label"));
-        json_put_str(o, x->label);
-        if (x->in_file) json_put_key(o, STR("file")), json_put_str(o, frame_text(f, x->in_file));
-        if (x->line) json_put_key(o, STR("line")), json_put_i64(o, x->line);
-        if (x->in_mapping)
-            json_put_key(o, STR("mapping")), json_put_str(o, frame_text(f, x->in_mapping));
-        json_put_object_end(o);
-    }
-    json_put_array_end(o);
-}
-
-static void put_u32s(json_out *o, str key, const uint32_t *v, size_t n)
-{
-    json_put_key(o, key);
-    json_put_array(o);
-    for (size_t i = 0; i < n; i++) json_put_i64(o, v[i] == UINT32_MAX ? -1 : (int64_t)v[i]);
-    json_put_array_end(o);
-}
-
-static void put_i64s(json_out *o, str key, const int64_t *v, size_t n)
-{
-    json_put_key(o, key);
-    json_put_array(o);
-    for (size_t i = 0; i < n; i++) json_put_i64(o, v[i]);
-    json_put_array_end(o);
+    answer_i64s(o, key, column, x->n);
+    return true;
 }
 
 bool api_tree(ask *k, err *e)
@@ -96,21 +54,40 @@ bool api_tree(ask *k, err *e)
     frame_table f;
     view v;
     tree t;
+    fitted x;
     tree_opts o = {.order = TREE_BY_TOTAL};
     if (!params_flag(&k->p, "inverted", &o.inverted, e) || !ask_sums(k, &m, &f, &v, e) ||
         !tree_of(&v, &o, k->a, &t, e))
         return false;
-    json_out out = ask_begin(k);
-    put_head(&out, &v);
-    put_frames(&out, &f);
-    json_put_key(&out, STR("nodes"));
-    json_put_object(&out);
-    put_u32s(&out, STR("parent"), t.parent, t.n);
-    put_u32s(&out, STR("frame"), t.frame, t.n);
-    put_i64s(&out, STR("self"), t.self, t.n);
-    put_i64s(&out, STR("total"), t.total, t.n);
-    json_put_object_end(&out);
-    ask_end(k, &out);
+    ask_put_view(k, &v);
+    if (!graph_fit(k, &t, (const tree *[]){&t}, NULL, 1, &x, e)) return false;
+    answer_node *nodes = answer_object(&k->w.root, "nodes");
+    answer_u32s(nodes, "parent", x.parent, x.n);
+    answer_u32s(nodes, "frame", x.frame, x.n);
+    return graph_put(k, nodes, "self", t.self, NULL, &x, e) &&
+           graph_put(k, nodes, "total", t.total, NULL, &x, e);
+}
+
+static bool put_rows(ask *k, const frame_table *f, const flat *rows, err *e)
+{
+    uint32_t *ids = arena_new(k->a, uint32_t, rows->n + 1),
+             *at = arena_new(k->a, uint32_t, rows->n + 1);
+    int64_t *self = arena_new(k->a, int64_t, rows->n + 1),
+            *cum = arena_new(k->a, int64_t, rows->n + 1);
+    if (!ids || !at || !self || !cum) return ask_no_memory(e);
+    for (uint32_t i = 0; i < rows->n; i++) { /* every row is a frame of its own */
+        ids[i] = rows->v[i].frame;
+        at[i] = i;
+        self[i] = rows->v[i].flat;
+        cum[i] = rows->v[i].cum;
+    }
+    if (!ask_put_frames(k, f, ids, rows->n, e)) return false;
+    answer_may_cut(k->w.root.last);
+    answer_node *o = answer_object(&k->w.root, "rows");
+    answer_may_cut(o);
+    answer_u32s(o, "frame", at, rows->n);
+    answer_i64s(o, "flat", self, rows->n);
+    answer_i64s(o, "cum", cum, rows->n);
     return true;
 }
 
@@ -127,28 +104,8 @@ bool api_top(ask *k, err *e)
         return false;
     o.node_count = limit;
     if (!flat_of(&v, &o, k->a, &rows, e)) return false;
-    json_out out = ask_begin(k);
-    put_head(&out, &v);
-    json_put_key(&out, STR("rows"));
-    json_put_array(&out);
-    for (size_t i = 0; i < rows.n; i++) {
-        const frame *x = &f.v.v[rows.v[i].frame];
-        json_put_object(&out);
-        json_put_key(&out, STR("label"));
-        json_put_str(&out, x->label);
-        if (x->in_file)
-            json_put_key(&out, STR("file")), json_put_str(&out, frame_text(&f, x->in_file));
-        if (x->in_mapping)
-            json_put_key(&out, STR("mapping")), json_put_str(&out, frame_text(&f, x->in_mapping));
-        json_put_key(&out, STR("flat"));
-        json_put_i64(&out, rows.v[i].flat);
-        json_put_key(&out, STR("cum"));
-        json_put_i64(&out, rows.v[i].cum);
-        json_put_object_end(&out);
-    }
-    json_put_array_end(&out);
-    json_put_key(&out, STR("all"));
-    json_put_u64(&out, rows.n_all);
-    ask_end(k, &out);
+    ask_put_view(k, &v);
+    if (!put_rows(k, &f, &rows, e)) return false;
+    answer_u64(&k->w.root, "all", rows.n_all);
     return true;
 }

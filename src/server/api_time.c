@@ -1,6 +1,7 @@
 /* Answers about time. */
 #include "server/ask.h"
 
+#include "server/questions.h"
 #include "base/ban.h"
 
 enum { BUCKETS = 240, BUCKETS_MAX = 100000 };
@@ -31,30 +32,18 @@ bool api_counts(ask *k, err *e)
     if (!step) step = round_step(k->q.end - k->q.start);
     if ((k->q.end - k->q.start) / step > BUCKETS_MAX)
         return err_set(e, ERR_USAGE, "step would make more than %d buckets", BUCKETS_MAX);
-    if (!store_counts(k->store, &k->q, step, params_get(&k->p, "by"), k->a, &b, &k->answer, e))
+    if (!store_counts(k->store, &k->q, step, params_get(&k->p, "by"), k->a, &b, &k->looked, e))
         return false;
-    json_out o = ask_begin(k);
-    json_put_key(&o, STR("start"));
-    json_put_u64(&o, b.start);
-    json_put_key(&o, STR("step"));
-    json_put_u64(&o, b.step);
-    json_put_key(&o, STR("rows"));
-    json_put_array(&o);
+    answer_node *o = &k->w.root;
+    answer_u64(o, "start", b.start);
+    answer_u64(o, "step", b.step);
+    answer_node *rows = answer_list(o, "rows");
+    answer_may_cut(rows);
     for (size_t i = 0; i < b.rows.n; i++) {
-        json_put_object(&o);
-        json_put_key(&o, STR("label"));
-        json_put_str(&o, b.rows.v[i].label);
-        json_put_key(&o, STR("sum"));
-        json_put_array(&o);
-        for (size_t n = 0; n < b.n; n++) json_put_i64(&o, b.rows.v[i].sum[n]);
-        json_put_array_end(&o);
-        json_put_key(&o, STR("count"));
-        json_put_array(&o);
-        for (size_t n = 0; n < b.n; n++) json_put_u64(&o, b.rows.v[i].count[n]);
-        json_put_array_end(&o);
-        json_put_object_end(&o);
+        answer_node *x = answer_object(rows, NULL);
+        answer_text(x, "label", b.rows.v[i].label);
+        answer_i64s(x, "sum", b.rows.v[i].sum, b.n);
+        answer_u64s(x, "count", b.rows.v[i].count, b.n);
     }
-    json_put_array_end(&o);
-    ask_end(k, &o);
     return true;
 }

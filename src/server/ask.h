@@ -1,49 +1,67 @@
-/* server/ask.h - one question of the API while it is being answered, for the files that answer (api_*.c). */
+/* server/ask.h - one question of the API while it is being answered, for the files that answer (api_*.c).
+ *
+ *   params ─ checked against the route's ─► selector ─► route->answer ─► answer ─► encoding ─► body */
 #pragma once
 #include "query/select.h"
+#include "server/answer.h"
 #include "server/params.h"
+#include "server/routes.h"
 #include "store/store.h"
-#include "wire/json.h"
+
+#define ASK_MAX_BYTES ((size_t)64 << 20) /* of an answer; files may be larger */
 
 typedef struct ask {
     params p;
+    const ask_route *route;
+    str rest;     /* what stands for {...} in the route's path */
+    str accept;   /* the header; empty: anything */
     store *store; /* a reader of our own */
     arena *a;     /* with the budget of the question */
     uint64_t now; /* Unix ns */
     store_budget budget;
+    size_t max_bytes; /* of the answer */
     store_selector q; /* query, start, end, trace_id, span_id, profile_id */
-    store_answer answer;
+    store_answer looked;
+    answer w;
+    const answer_encoding *as;
     buf body;
-    const char *type; /* of the body; NULL: JSON */
+    const char *type; /* of a body that the question wrote itself; NULL: `w` is the answer */
     str name;         /* of a file that the body is; empty: none */
 } ask;
 
-/* Answers into k->body.  ERR_USAGE: what was asked (400); ERR_UNSUPPORTED: there is no such thing (404); others: 500. */
-typedef bool ask_fn(ask *k, err *e);
-
-typedef struct ask_route {
-    const char *path; /* behind /api/v1/; "labels/" also takes what follows the slash */
-    ask_fn *answer;
-    const char *what; /* one line, for docs and /api/v1/ */
-} ask_route;
+/* Reads the parameters, answers and encodes: k->p, rest, route, store, a, now and budget are set.  ERR_USAGE: what was asked (400);
+ * ERR_UNSUPPORTED: there is no such thing (404); ERR_LIMIT: too much (503); others: 500. */
+NODISCARD bool ask_answer(ask *k, err *e);
 
 /* ---- for answers ---- */
 
-/* {"schema":1,"partial":...; the caller adds its members and ends the object. */
-json_out ask_begin(ask *k);
-void ask_end(ask *k, json_out *o);
-/* What stands behind the route's path: the key of labels/KEY. */
-str ask_rest(const ask *k, const char *path);
+/* A selector without a type gets the one with most samples. */
+NODISCARD bool ask_type(ask *k, store_selector *q, err *e);
 /* The options of a view that the parameters give: focus, ignore, hide, show, show_from, tagfocus ... as the command line has them. */
 NODISCARD bool ask_select(const ask *k, select_opts *o, granularity *by, err *e);
 /* Sums of the selection as one model, seen through ask_select. */
 NODISCARD bool ask_sums(ask *k, model *m, frame_table *f, view *v, err *e);
+/* Adds a view of what was read to *v; nothing selected is no error. */
+NODISCARD bool ask_view(const model *m, const select_opts *o, view *v, err *e);
+/* What reading may still cost: a part (1 / share) of the memory, and the time that is left. */
+store_budget ask_budget(const ask *k, unsigned share);
+/* Adds what another read looked at. */
+void ask_looked(ask *k, const store_answer *more);
+/* The answer is cut: partial, with the reason.  The first reason stays. */
+void ask_cut(ask *k, const char *fmt, ...) PRINTF(2, 3);
 
-/* api_lists.c */
-bool api_labels(ask *k, err *e), api_series(ask *k, err *e), api_profiles(ask *k, err *e);
-/* api_graph.c */
-bool api_tree(ask *k, err *e), api_top(ask *k, err *e);
-/* api_time.c */
-bool api_counts(ask *k, err *e);
-/* api_export.c */
-bool api_export(ask *k, err *e);
+/* type, unit and sum. */
+void ask_put_view(ask *k, const view *v);
+/* "frames": those of ids[0 .. n), or with NULL all n. */
+NODISCARD bool ask_put_frames(ask *k, const frame_table *f, const uint32_t *ids, size_t n, err *e);
+/* "series" and "profiles": the newest `max` of the selection (api_lists.c). */
+NODISCARD bool ask_put_profiles(ask *k, uint64_t max, err *e);
+/* "resources": a list of attributes. */
+void ask_put_resources(ask *k, const resource *const *v, size_t n);
+/* Bytes of a number in the answer's encoding. */
+size_t ask_width(const ask *k, int64_t largest);
+
+static inline bool ask_no_memory(err *e)
+{
+    return err_set(e, ERR_LIMIT, "the answer does not fit the memory budget");
+}

@@ -164,3 +164,23 @@ bool params_time(const params *p, const char *key, uint64_t now, uint64_t *out, 
     return !s.p || time_parse_at(s, now, out) ||
            wrong(e, key, "a time such as now-1h, 2026-11-15T12:00:00Z or a Unix time", s);
 }
+
+bool params_real(const params *p, const char *key, double *out, err *e)
+{
+    str s = params_get(p, key);
+    double v = 0, part = 1;
+    bool point = false, digit = false;
+    if (!s.p) return true;
+    for (size_t i = 0; i < s.n; i++) {
+        bool is_digit = s.p[i] >= '0' && s.p[i] <= '9';
+        if (i > 20 || (!is_digit && (s.p[i] != '.' || point)))
+            return wrong(e, key, "a number such as 0.05", s);
+        point |= !is_digit;
+        digit |= is_digit;
+        if (is_digit && point) part /= 10;
+        if (is_digit) v = point ? v + part * (s.p[i] - '0') : v * 10 + (s.p[i] - '0');
+    }
+    if (!digit) return wrong(e, key, "a number such as 0.05", s);
+    *out = v;
+    return true;
+}

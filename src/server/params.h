@@ -37,3 +37,6 @@ NODISCARD bool params_time(const params *p, const char *key, uint64_t now, uint6
 
 /* ns: "15s", "1h", "250ms"; ERR_USAGE. */
 NODISCARD bool params_duration(const params *p, const char *key, uint64_t *out, err *e);
+
+/* A number with a point, at least 0. */
+NODISCARD bool params_real(const params *p, const char *key, double *out, err *e);

@@ -312,6 +312,9 @@ static bool profiles_chunk(void *who, const chunk *c, err *e)
         to->recognised = copy_text(x, f->recognised);
         to->ledger = take_ledger(f->ledger, x->a);
         if (x->copy.failed) return no_room(e);
+        uint64_t first = UINT64_MAX, last = 0;
+        profile_times(c->m, p, f->received, &first, &last);
+        widen(&x->series->v[at], first, last, 1, p->n_samples);
         x->k.n_found += p->n_samples;
         x->k.answer->n_profiles++;
     }

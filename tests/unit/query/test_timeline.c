@@ -147,10 +147,10 @@ static void test_lanes_and_chart(void **state)
     assert_true(thread_lanes_of(&x.v, &x.a, &l, &x.e));
     assert_int_equal(l.v.n, 2);
     assert_false(l.intervals);
-    assert_true(str_eq(l.v.v[0].name, STR("a")));
+    assert_true(str_eq(l.v.v[0].who.name, STR("a")));
     assert_int_equal(l.v.v[1].n, 4);
     assert_u64(l.v.v[1].sum, 17);
-    assert_true(str_eq(l.states.v[l.events.v[0].state], STR("S")));
+    assert_true(str_eq(l.threads.states.v[l.events.v[0].state], STR("S")));
     assert_true(chart_of(&x.v, &l, 10000000, &x.a, &c, &x.e)); /* a moment lasts 10 ms */
     static const struct {
         const char *name;
@@ -181,16 +181,19 @@ static void test_spans(void **state)
 {
     (void)state;
     fixture x;
-    span_totals s;
+    span_rows s;
     seen(&x, &(select_opts){.all = true});
-    assert_true(spans_of(&x.v, &x.a, &s, &x.e));
-    assert_int_equal(s.v.n, 3);
+    assert_true(spans_of(&x.m, &x.a, &s, &x.e));
+    assert_int_equal(s.v.n, 2);
     assert_u64(s.v.v[0].sum, 13);
     assert_u64(s.v.v[0].n_samples, 3);
     assert_u64(s.v.v[0].first, BEGIN + 10000000);
-    assert_u64(s.v.v[1].sum, 4);
-    assert_true(id_is_zero(s.v.v[1].link.trace_id, 16)); /* without a link */
-    assert_u64(s.v.v[2].sum, 2);
+    assert_u64(s.v.v[0].last, BEGIN + 30000000);
+    assert_int_equal(s.v.v[0].link.span_id[0], 1);
+    assert_true(str_eq(s.threads.v.v[s.v.v[0].thread].name, STR("b")));
+    assert_true(str_eq(s.types.v[s.v.v[0].type].type, STR("wall")));
+    assert_u64(s.v.v[1].sum, 2);
+    assert_true(str_eq(s.threads.v.v[s.v.v[1].thread].name, STR("a")));
     arena_free(&x.a);
 }
 

@@ -1,0 +1,142 @@
+/* One profile that is kept: what it is, how it came here, what that cost. */
+#include "server/ask.h"
+
+#include "query/facts.h"
+#include "server/questions.h"
+#include "base/ban.h"
+
+enum { SAME_ID = 64 }; /* profiles of one id: one for each type */
+
+static bool take_id(ask *k, err *e)
+{
+    return store_id_parse(k->rest, sizeof((store_profile *)0)->id, k->a, &k->q.profile_id, e) ||
+           err_in(e, "profiles/ID");
+}
+
+static bool not_there(err *e)
+{
+    return err_set(e, ERR_UNSUPPORTED, "there is no profile of this id");
+}
+
+static void put_losses(answer_node *in, const ledger *l)
+{
+    answer_node *o = answer_list(in, "losses");
+    for (size_t i = 0; l && i < l->n; i++) {
+        const loss *x = &l->v[i];
+        answer_node *y = answer_object(o, NULL);
+        answer_text(y, "concept", str_of(loss_name(x->concept)));
+        answer_text(y, "what", str_of(loss_what(x->concept)));
+        answer_text(y, "stage", str_of(loss_stage_name(x->stage)));
+        answer_u64(y, "count", x->count);
+        answer_text(y, "path", str_of(x->path));
+        answer_text(y, "value", str_of(x->value));
+        answer_text(y, "carried_as", str_of(x->carried_as ? x->carried_as : ""));
+    }
+}
+
+static bool put_attributes(ask *k, answer_node *in, const dict *d, span attrs, err *e)
+{
+    keyvalue *v = arena_new(k->a, keyvalue, attrs.n + 1);
+    if (!v) return ask_no_memory(e);
+    for (uint32_t i = 0; i < attrs.n; i++) {
+        const attribute *t = &d->attributes.v[refs_at(&d->attr_refs, attrs)[i]];
+        v[i] = (keyvalue){.key = dict_str(d, t->key), .value = t->value};
+    }
+    answer_attributes(in, "attributes", v, attrs.n);
+    return true;
+}
+
+static void put_facts(answer_node *o, const profile_facts *f)
+{
+    answer_u64(o, "samples", f->samples);
+    answer_u64(o, "observations", f->observations);
+    answer_u64(o, "timestamps", f->timestamps);
+    answer_u64(o, "links", f->links);
+    answer_u64(o, "stacks", f->distinct_stacks);
+    answer_u64(o, "max_depth", f->max_depth);
+    answer_i64(o, "sum", f->total);
+}
+
+static bool put_profile(ask *k, answer_node *list, const store_profile *kept, const store_series *s,
+                        const model *m, const profile *p, const profile_facts *f, err *e)
+{
+    answer_node *o = answer_object(list, NULL);
+    answer_hex(o, "id", kept->id, sizeof kept->id);
+    answer_text(o, "type", s->type);
+    answer_text(o, "unit", s->unit);
+    answer_text(o, "period_type", s->period_type);
+    answer_text(o, "period_unit", s->period_unit);
+    answer_i64(o, "period", s->period);
+    answer_u64(o, "time", kept->time);
+    answer_u64(o, "duration", kept->duration);
+    answer_u64(o, "received", kept->received);
+    answer_text(o, "sender", kept->sender);
+    answer_text(o, "recognised", kept->recognised);
+    answer_attributes(o, "resource", s->resource->attrs.v, s->resource->attrs.n);
+    answer_text(o, "scope", s->scope->name);
+    answer_text(o, "scope_version", s->scope->version);
+    if (!put_attributes(k, o, &m->dict, p->attrs, e)) return false;
+    answer_node *original = answer_object(o, "original");
+    answer_text(original, "format", p->original_payload_format);
+    answer_u64(original, "bytes", p->original_payload.n);
+    put_facts(o, f);
+    put_losses(o, kept->ledger);
+    return true;
+}
+
+/* The next profile of the model with the type of the series. */
+static const profile *profile_of(const model *m, const store_series *s, bool *taken)
+{
+    for (size_t i = 0; i < m->profiles.n; i++) {
+        const profile *p = &m->profiles.v[i];
+        if (taken[i] || !str_eq(dict_str(&m->dict, p->sample_type.type), s->type) ||
+            !str_eq(dict_str(&m->dict, p->sample_type.unit), s->unit))
+            continue;
+        taken[i] = true;
+        return p;
+    }
+    return NULL;
+}
+
+bool api_profile(ask *k, err *e)
+{
+    store_profile_list l = {0};
+    store_series_list series = {0};
+    model m;
+    profile_facts *f;
+    store_answer looked;
+    store_read_opts o = {.budget = k->budget};
+    if (!take_id(k, e) ||
+        !store_list_profiles(k->store, &k->q, SAME_ID, k->a, &l, &series, &k->looked, e))
+        return false;
+    if (!l.n) return not_there(e);
+    if (!store_read(k->store, &k->q, &o, k->a, &m, &looked, e) || !facts_of(&m, k->a, &f, e))
+        return false;
+    ask_looked(k, &looked);
+    bool *taken = arena_new(k->a, bool, m.profiles.n + 1);
+    if (!taken) return ask_no_memory(e);
+    answer_node *list = answer_list(&k->w.root, "profiles");
+    for (size_t i = 0; i < l.n; i++) {
+        const store_series *s = &series.v[l.v[i].series];
+        const profile *p = profile_of(&m, s, taken);
+        if (p && !put_profile(k, list, &l.v[i], s, &m, p, &f[p - m.profiles.v], e)) return false;
+    }
+    return true;
+}
+
+bool api_original(ask *k, err *e)
+{
+    model m;
+    store_read_opts o = {.budget = k->budget};
+    if (!take_id(k, e) || !store_read(k->store, &k->q, &o, k->a, &m, &k->looked, e)) return false;
+    for (size_t i = 0; i < m.profiles.n; i++) {
+        str bytes = m.profiles.v[i].original_payload;
+        if (!bytes.n) continue;
+        buf_str(&k->body, bytes);
+        k->type = "application/octet-stream";
+        k->name = STR("original");
+        return !k->body.failed || ask_no_memory(e);
+    }
+    return m.profiles.n ? err_set(e, ERR_UNSUPPORTED, "its sender did not keep the original")
+                        : not_there(e);
+}

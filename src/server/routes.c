@@ -1,0 +1,91 @@
+#include "server/routes.h"
+
+#include "server/questions.h"
+#include "base/ban.h"
+#include <string.h>
+
+const ask_param ask_params[ASK_N_PARAMS] = {
+#define X(id, name, kind, example, what) {name, kind, example, what},
+    ASK_PARAMS(X)
+#undef X
+};
+
+const ask_shape ask_shapes[] = {
+    {"frames", "label:texts file:texts line:ints mapping:texts"},
+    {"series", "type:text unit:text period_type:text period_unit:text period:int first:int "
+               "last:int profiles:int samples:int resource:attributes scope:text "
+               "scope_version:text"},
+    {"profile", "id:hex series:int time:int duration:int received:int samples:int sender:text "
+                "recognised:text losses:int"},
+    {"lanes", "name:texts thread_id:ints process_id:ints resource:ints first:ints n:ints "
+              "sum:ints"},
+    {"side", "sum:int samples:real seconds:real"},
+};
+const size_t ask_n_shapes = ARRAY_LEN(ask_shapes);
+
+#define ANSWERS (ASK_SELECTION | ASK_ENCODED)
+#define VALUES "type:text unit:text sum:int "
+
+const ask_route ask_routes[] = {
+    {"labels", api_labels, ANSWERS, "names of labels", "keys:[text:text series:int]", NULL},
+    {"labels/{key}", api_labels, ANSWERS, "values of a label", "values:[text:text series:int]",
+     NULL},
+    {"series", api_series, ANSWERS, "what is stored: resource, scope and type, with counts",
+     "series:[@series]", NULL},
+    {"profiles", api_profiles, ANSWERS | ASK_P(LIMIT), "profiles one by one, the newest first",
+     "series:[@series] profiles:[@profile]", NULL},
+    {"profiles/{id}/original", api_original, 0, "the file that a profile came in", NULL,
+     "application/octet-stream"},
+    {"profiles/{id}", api_profile, ASK_ENCODED, "one profile: facts, layout, losses",
+     "profiles:[id:hex type:text unit:text period_type:text period_unit:text period:int time:int "
+     "duration:int received:int sender:text recognised:text resource:attributes scope:text "
+     "scope_version:text attributes:attributes original:{format:text bytes:int} samples:int "
+     "observations:int timestamps:int links:int stacks:int max_depth:int sum:int "
+     "losses:[concept:text what:text stage:text count:int path:text value:text carried_as:text]]",
+     NULL},
+    {"spans", api_spans, ANSWERS | ASK_P(LIMIT), "traces and spans: where and how much",
+     "series:[@series] profiles:[@profile] types:[type:text unit:text] resources:[attributes] "
+     "threads:{name:texts thread_id:ints process_id:ints resource:ints} spans:{trace_id:texts "
+     "span_id:texts type:ints thread:ints sum:ints samples:ints first:ints last:ints} all:int",
+     NULL},
+    {"counts", api_counts, ANSWERS | ASK_P(STEP) | ASK_P(LABEL),
+     "sums and numbers of observations in steps of time, by a label",
+     "start:int step:int rows:[label:text sum:ints count:ints]", NULL},
+    {"tree", api_tree, ANSWERS | ASK_VIEW | ASK_P(INVERTED),
+     "a flame graph: columns by node, nothing left out",
+     VALUES "frames:@frames nodes:{parent:ints frame:ints self:ints total:ints}", NULL},
+    {"top", api_top, ANSWERS | ASK_VIEW | ASK_P(LIMIT) | ASK_P(CUM), "frames by value",
+     VALUES "frames:@frames rows:{frame:ints flat:ints cum:ints} all:int", NULL},
+    {"export", api_export, ASK_SELECTION | ASK_P(FORMAT) | ASK_P(SUMS) | ASK_P(GZIP),
+     "the selection as a file", NULL, "application/octet-stream"},
+    {"status", NULL, 0, "the server itself: senders, layouts, losses, queues, the store", NULL,
+     "application/json"},
+};
+const size_t ask_n_routes = ARRAY_LEN(ask_routes);
+
+/* "labels/{key}" over "labels/service.name". */
+static bool fits(const char *route, str path, str *rest)
+{
+    const char *open = strchr(route, '{'), *close = open ? strchr(open, '}') : NULL;
+    *rest = (str){0};
+    if (!open) return str_eq(path, str_of(route));
+    str head = {route, (size_t)(open - route)}, tail = str_of(close + 1);
+    if (path.n <= head.n + tail.n || !str_starts(path, head)) return false;
+    if (!str_eq((str){path.p + path.n - tail.n, tail.n}, tail)) return false;
+    *rest = (str){path.p + head.n, path.n - head.n - tail.n};
+    return true;
+}
+
+const ask_route *ask_route_of(str path, str *rest)
+{
+    for (size_t i = 0; i < ask_n_routes; i++)
+        if (ask_routes[i].answer && fits(ask_routes[i].path, path, rest)) return &ask_routes[i];
+    return NULL;
+}
+
+const ask_param *ask_route_param(const ask_route *r, str name)
+{
+    for (size_t i = 0; i < ASK_N_PARAMS; i++)
+        if (r->params >> i & 1 && str_eq(str_of(ask_params[i].name), name)) return &ask_params[i];
+    return NULL;
+}
