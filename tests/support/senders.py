@@ -1,9 +1,13 @@
 """Foreign senders to `kiln serve`, for the tests in tests/e2e: grpc's own client (python3-grpcio), curl, and a wire tap between
 a sender and the server.  What they sent is read by protoc's code."""
+import base64
+import json
 import os
 import socket
 import subprocess
 import threading
+
+from google.protobuf import json_format
 
 from receivers import KILN, SRC, col, grpc, in_work, need, otlp
 from served import HANG, profiles_of
@@ -40,6 +44,20 @@ def converted(path):
     out = in_work('converted.%s.otlp' % path.replace('/', '_'))
     p = subprocess.run([KILN, 'convert', '-q', '--to', 'otlp', path, out], stderr=subprocess.PIPE, check=False)
     return read(out) if p.returncode == 0 else None
+
+
+def hex_ids(value):
+    """OTLP/JSON has hex where proto3 JSON has base64."""
+    if isinstance(value, list):
+        return [hex_ids(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    return {k: base64.b64decode(v).hex() if k in ('traceId', 'spanId') else hex_ids(v) for k, v in value.items()}
+
+
+def as_json(message):
+    """A message of protoc's as OTLP/JSON."""
+    return json.dumps(hex_ids(json_format.MessageToDict(message, use_integers_for_enums=True))).encode()
 
 
 # ---- grpc's own client
@@ -89,6 +107,17 @@ def curl(s, path, data, *args):
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, timeout=HANG)
     need(p.returncode == 0, p.stderr.decode())
     return int(p.stdout), read(name + '.out') if os.path.exists(name + '.out') else b''
+
+
+def curl_grpc(s, service, message, coding='identity', *args):
+    """(grpc-status, grpc-message) of a call whose frame is made by hand."""
+    name = write('curl.%d.%d' % (s.port, threading.get_ident()), bytes([coding != 'identity']) + len(message).to_bytes(4, 'big') + message)
+    p = subprocess.run(['curl', '-sS', '--http2-prior-knowledge', '-D', '-', '-o', os.devnull, '--data-binary', '@' + name, '-H', 'te: trailers',
+                        '-H', 'content-type: application/grpc', '-H', 'grpc-encoding: ' + coding, *args, '%s/%s/Export' % (s.url, service)],
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, timeout=HANG)
+    need(p.returncode == 0, p.stderr.decode())
+    head = dict(x.split(': ', 1) for x in p.stdout.decode().split('\r\n') if ': ' in x)
+    return int(head['grpc-status']), head.get('grpc-message', '')
 
 
 def zstd(data):
