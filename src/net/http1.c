@@ -64,7 +64,7 @@ void http1_begin(http1 *h, http1_kind kind, http_message *m)
     h->kind = kind, h->state = HTTP1_START, h->m = m;
     h->n_line = h->n_lines = 0;
     h->left = h->at = 0;
-    h->keeps = h->began = h->chunked = h->has_length = h->expects = false;
+    h->keeps = h->began = h->closes = h->chunked = h->has_length = h->expects = false;
     h->n_hosts = 0;
     h->admit = NULL, h->who = NULL;
 }
@@ -95,19 +95,40 @@ static bool take_status(http1 *h, str line, err *e)
     return true;
 }
 
+/* "http://host:4318/v1/logs", as to a proxy, which a server has to take as well (RFC 9112 section 3.2.2). */
+static str path_of(str target)
+{
+    static const char *const schemes[] = {"http://", "https://"};
+    for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
+        size_t n = strlen(schemes[i]);
+        if (target.n <= n || strncasecmp(target.p, schemes[i], n) != 0) continue;
+        const char *slash = memchr(target.p + n, '/', target.n - n);
+        if (!slash) return STR("/");
+        return (str){slash, target.n - (size_t)(slash - target.p)};
+    }
+    return target;
+}
+
+static bool is_visible(str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] <= ' ' || s.p[i] == 127) return false;
+    return s.n > 0;
+}
+
 static bool take_request(http1 *h, str line, err *e)
 {
     const char *a = memchr(line.p, ' ', line.n);
     str rest = a ? (str){a + 1, line.n - (size_t)(a - line.p) - 1} : (str){0};
     const char *b = rest.n ? memchr(rest.p, ' ', rest.n) : NULL;
     if (!b) return fail(h, e, "this is no HTTP/1.1 request");
-    str method = {line.p, (size_t)(a - line.p)}, path = {rest.p, (size_t)(b - rest.p)};
-    if (!http_name_valid(method) || !path.n || !http_value_valid(path))
+    str method = {line.p, (size_t)(a - line.p)}, target = {rest.p, (size_t)(b - rest.p)};
+    if (!http_name_valid(method) || !is_visible(target))
         return fail(h, e, "this is no HTTP/1.1 request");
     h->m->method = http_message_keep(h->m, method);
-    h->m->path = http_message_keep(h->m, path);
+    h->m->path = http_message_keep(h->m, path_of(target));
     if (!h->m->method.p || !h->m->path.p) return err_set(e, ERR_LIMIT, "out of memory");
-    return take_version(h, (str){b + 1, rest.n - path.n - 1}, e);
+    return take_version(h, (str){b + 1, rest.n - target.n - 1}, e);
 }
 
 /* ---- header lines ---- */
@@ -134,9 +155,11 @@ static bool take_header(http1 *h, str name, str value, err *e)
             return fail(h, e, "a Transfer-Encoding that is not `chunked`");
         h->chunked = true;
     }
-    if (is_word(name, "connection") && has_word(value, "close")) h->keeps = false;
-    if (is_word(name, "connection") && has_word(value, "keep-alive")) h->keeps = true;
-    if (is_word(name, "expect")) h->expects = is_word(value, "100-continue");
+    if (is_word(name, "connection")) { /* whatever else it says, and in whatever order: RFC 9112 section 9.3 */
+        h->closes |= has_word(value, "close");
+        h->keeps = !h->closes && (h->keeps || has_word(value, "keep-alive"));
+    }
+    if (is_word(name, "expect")) h->expects = h->minor && is_word(value, "100-continue");
     if (is_word(name, "host")) {
         h->m->authority = http_message_keep(h->m, value);
         h->n_hosts++;
@@ -216,8 +239,11 @@ static bool take_chunk_size(http1 *h, str line, err *e)
         if (d == 16) break;
         v = v << 4 | d;
     }
-    if (!i || (i < line.n && !strchr("; \t", line.p[i])) || v >> 60)
+    str more = trim((str){line.p + i, line.n - i}); /* an extension: nobody knows any, but they may be there */
+    if (!i || v >> 60 || (more.n && (more.p[0] != ';' || !http_value_valid(more))))
         return fail(h, e, "a chunk without a length");
+    h->n_lines += more.n;
+    if (h->n_lines > HTTP_MAX_HEAD) return fail(h, e, "chunks with too much behind their lengths");
     h->left = v;
     h->state = v ? HTTP1_CHUNK_BYTES : HTTP1_TRAILERS;
     return true;

@@ -31,6 +31,7 @@ typedef struct http1 {
     uint64_t at;                       /* bytes taken so far: the offset of errors */
     bool keeps;                        /* the connection may carry another message after this one */
     bool minor;                        /* HTTP/1.1, not 1.0 */
+    bool closes;                       /* "Connection: close" was said */
     bool began;                        /* a byte of it was seen */
     bool chunked, has_length, expects; /* expects: the client waits for 100 Continue */
     unsigned n_hosts;

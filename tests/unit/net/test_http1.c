@@ -5,7 +5,7 @@
 typedef struct result {
     http1_state state;
     unsigned status;
-    char body[128], fails[192];
+    char body[128], fails[192], path[64];
     bool keeps;
     size_t left, n_trailers;
 } result;
@@ -35,6 +35,7 @@ static result feed(http1_kind kind, str in, size_t step, bool end)
     assert_int_equal(ok, e.code == ERR_OK);
     assert_true(e.code == ERR_OK || e.offset == NO_OFFSET || e.offset <= in.n);
     snprintf(r.body, sizeof r.body, "%.*s", STR_ARG(buf_view(&m.body)));
+    snprintf(r.path, sizeof r.path, "%.*s", STR_ARG(m.path));
     snprintf(r.fails, sizeof r.fails, "%s", e.msg);
     http_message_free(&m);
     return r;
@@ -97,6 +98,10 @@ static void test_responses(void **state)
          "a chunk without a length"},
         {"huge chunk", R "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n", 200, "", false,
          "a chunk without a length"},
+        {"chunk and word", R "Transfer-Encoding: chunked\r\n\r\n1 x\r\na\r\n", 200, "", false,
+         "a chunk without a length"},
+        {"close wins", R "Connection: close\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n", 200, "",
+         false, ""},
         {"long chunk", R "Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n", 200, "a", false,
          "a chunk is longer than it said"},
         {"upgrade", "HTTP/1.1 101 Switching\r\n\r\n", 101, "", false,
@@ -132,6 +137,19 @@ static void test_requests(void **state)
                         "this is no HTTP/1.1 request");
     assert_string_equal(feed(HTTP1_REQUEST, STR("GET / a HTTP/1.1\r\n"), 9, false).fails,
                         "this is no HTTP/1.1");
+    assert_string_equal(feed(HTTP1_REQUEST, STR("GET /\ta HTTP/1.1\r\n"), 9, false).fails,
+                        "this is no HTTP/1.1 request");
+    assert_string_equal(feed(HTTP1_REQUEST, STR("GET http://a:1/b?c HTTP/1.1\r\n"), 9, false).path, "/b?c");
+    assert_string_equal(feed(HTTP1_REQUEST, STR("GET HTTPS://a HTTP/1.1\r\n"), 9, false).path, "/");
+    assert_string_equal(feed(HTTP1_REQUEST, STR("GET file:///a HTTP/1.1\r\n"), 9, false).path, "file:///a");
+#define CHUNKS "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+    assert_string_equal(feed(HTTP1_REQUEST, STR(CHUNKS "1\0\r\na\r\n0\r\n\r\n"), 9, false).fails,
+                        "a chunk without a length");
+    assert_string_equal(feed(HTTP1_REQUEST, STR(CHUNKS "1;a=\0\r\na\r\n0\r\n\r\n"), 9, false).fails,
+                        "a chunk without a length");
+    r = feed(HTTP1_REQUEST, STR(CHUNKS "1 ; a=b\r\na\r\n0\r\n\r\n"), 9, false);
+    assert_string_equal(r.body, "a");
+    assert_int_equal(r.state, HTTP1_DONE);
 }
 
 /* Heads without end stop at a limit, in lines and in all. */
