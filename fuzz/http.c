@@ -112,10 +112,10 @@ static void session(str in, bool server)
                                        {STR(":path"), STR("/")}};
     h2_send r = {.head = head, .n_head = 4, .body = {STR("abc")}};
     if (!server) MUST(h2_request(s, &r, &e) > 0);
-    MUST(h2_take(s, &out, &e));
+    MUST(h2_take(s, &out, 0, &e));
     if (server && !h2_feed(s, STR("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"), &e))
         abort();
-    if (h2_feed(s, in, &e)) (void)!h2_take(s, &out, &e);
+    if (h2_feed(s, in, &e)) (void)!h2_take(s, &out, 0, &e);
     h2_deliver(s);
     h2_free(s);
     buf_free(&out);

@@ -111,7 +111,7 @@ static bool send_http1(http_client *c, err *e)
 
 static bool flush_h2(http_client *c, err *e)
 {
-    if (!h2_take(c->h2, conn_out(c->conn), e)) return false;
+    if (!h2_take(c->h2, conn_out(c->conn), 0, e)) return false;
     conn_flush(c->conn);
     return true;
 }

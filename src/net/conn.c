@@ -26,6 +26,7 @@ struct conn {
     tls *tls;
     buf plain_out, out; /* plain_out: what the owner wrote, to be sealed; out: for the socket */
     buf plain_in;
+    uint64_t sent;
     uint32_t watching;
     bool paused, failed, unsaid; /* unsaid: `drained` is due when all is out */
     bool mute;                   /* the peer stopped listening, but may have said why */
@@ -175,6 +176,7 @@ static bool send_some(conn *c, err *e)
         ssize_t n = c->world->send(c->world->who, c->watch.fd, c->out.p, c->out.n);
         if (n > 0) {
             drop_front(&c->out, (size_t)n);
+            c->sent += (uint64_t)n;
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             break;
         } else if ((errno == EPIPE || errno == ECONNRESET) && !c->over) {
@@ -219,6 +221,7 @@ void conn_flush(conn *c)
 }
 
 size_t conn_unsent(const conn *c) { return c->out.n + c->plain_out.n; }
+uint64_t conn_sent(const conn *c) { return c->sent; }
 bool conn_deaf(const conn *c) { return c->mute; }
 bool conn_dialled(const conn *c) { return c->state != CONN_DIALLING; }
 tls *conn_tls(const conn *c) { return c->tls; }

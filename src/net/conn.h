@@ -37,6 +37,7 @@ NODISCARD conn *conn_take(loop *l, int fd, tls_context *t, const conn_events *ev
 buf *conn_out(conn *c);
 void conn_flush(conn *c);
 size_t conn_unsent(const conn *c);     /* bytes that the kernel did not take yet */
+uint64_t conn_sent(const conn *c);     /* bytes that it took so far */
 void conn_pause(conn *c, bool paused); /* a paused connection reads nothing: the peer has to wait */
 bool conn_deaf(const conn *c);    /* the peer takes nothing any more; what is written is dropped */
 bool conn_dialled(const conn *c); /* the peer was reached */

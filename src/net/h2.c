@@ -9,6 +9,7 @@ enum {
     WINDOW = 1 << 20,       /* a stream may send this much ahead */
     MAX_CONTROL = 64,       /* SETTINGS and PING in a queue: more is an attack */
     MAX_IDLE_FRAMES = 1000, /* frames that are no part of a request, since the last request */
+    STREAM_COST = 8 << 10,  /* of a stream, beside what it says */
     RESETS = 200,           /* a client may reset so many streams at once ... */
     RESETS_A_SECOND = 50,   /* ... and so many in the long run */
 };
@@ -23,10 +24,12 @@ typedef struct stream {
     err why;
     bool told; /* it is finished, or nobody wants to know */
     bool closed, unprocessed;
+    bool headed;   /* server: all of the head is there */
     bool ended;    /* the peer's half is complete */
     bool out;      /* server: handed out ... */
     bool held;     /* ... and not answered */
     buf owned;     /* server: the answer's body */
+    size_t owes;   /* server: counted in the session's */
     bool trailing; /* the headers that arrive now are trailers */
 } stream;
 
@@ -40,6 +43,8 @@ struct h2 {
     bool goaway;
     uint32_t idle_frames; /* server */
     size_t n_reading;     /* server: requests that are not complete */
+    size_t owes;          /* server */
+    uint64_t heard;       /* server */
 };
 
 static stream *stream_of(h2 *s, int32_t id)
@@ -60,9 +65,10 @@ static void link_stream(stream **list, stream *t)
     *list = t;
 }
 
-static void stream_free(stream *t)
+static void stream_free(h2 *s, stream *t)
 {
     unlink_stream(t);
+    s->owes -= t->owes;
     http_message_free(&t->m);
     buf_free(&t->owned);
     free(t);
@@ -105,7 +111,7 @@ void h2_deliver(h2 *s)
         } else {
             s->ev.failed(s->ev.who, t->id, t->unprocessed, &t->why);
         }
-        if (closed) stream_free(t);
+        if (closed) stream_free(s, t);
     }
     s->delivering = false;
     if (s->dead) h2_free(s);
@@ -123,6 +129,7 @@ static void end_request(h2 *s, stream *t)
 {
     if (t->ended) return;
     t->ended = true;
+    http_message_whole(&t->m);
     if (s->o.server) s->n_reading--;
     s->idle_frames = 0;
     finish(s, t);
@@ -143,6 +150,11 @@ static int on_begin(nghttp2_session *ng, const nghttp2_frame *f, void *who)
     }
     if (!s->o.server || f->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
     if (!(t = stream_new(s))) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    if (!http_message_enter(&t->m, STREAM_COST)) {
+        stream_free(s, t);
+        nghttp2_submit_rst_stream(ng, NGHTTP2_FLAG_NONE, f->hd.stream_id, NGHTTP2_REFUSED_STREAM);
+        return 0;
+    }
     t->id = f->hd.stream_id;
     s->n_reading++;
     nghttp2_session_set_stream_user_data(ng, f->hd.stream_id, t);
@@ -172,6 +184,7 @@ static int on_header(nghttp2_session *ng, const nghttp2_frame *f, const uint8_t 
     stream *t = f->hd.type == NGHTTP2_HEADERS ? stream_of(s, f->hd.stream_id) : NULL;
     if (!t || t->why.code) return 0;
     str k = {(const char *)name, n_name}, v = {(const char *)value, n_value};
+    s->heard += n_name + n_value;
     if (n_name && name[0] == ':')
         return keep_pseudo(&t->m, k, v) ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     bool ok = http_message_add(&t->m, t->trailing ? &t->m.trailers : &t->m.head, k, v, &t->why);
@@ -186,6 +199,7 @@ static int on_data(nghttp2_session *ng, uint8_t flags, int32_t id, const uint8_t
     stream *t = stream_of(s, id);
     if (!t || t->why.code) return 0;
     str bytes = {(const char *)p, n};
+    s->heard += n;
     if (!s->o.server) return http_message_body(&t->m, bytes, &t->why) ? 0 : refuse(s, id);
     if (!t->ended) http_message_body_or_trouble(&t->m, bytes);
     if (t->m.trouble) end_request(s, t);
@@ -208,6 +222,7 @@ static int on_frame(nghttp2_session *ng, const nghttp2_frame *f, void *who)
     bool end = f->hd.flags & NGHTTP2_FLAG_END_STREAM;
     if (s->o.server && f->hd.type == NGHTTP2_HEADERS && f->headers.cat == NGHTTP2_HCAT_REQUEST) {
         stream *t = stream_of(s, f->hd.stream_id);
+        if (t) t->headed = true;
         if (t && s->ev.admit) s->ev.admit(s->ev.who, &t->m);
         if (t && t->m.trouble) end_request(s, t);
     }
@@ -235,7 +250,7 @@ static void close_stream(h2 *s, stream *t, uint32_t code)
     finish(s, t);
     for (stream *f = s->finished; told && f; f = f->next)
         told = f != t; /* finished, and not told yet */
-    if (told) stream_free(t);
+    if (told) stream_free(s, t);
 }
 
 static int on_close(nghttp2_session *ng, int32_t id, uint32_t code, void *who)
@@ -287,7 +302,7 @@ static nghttp2_nv nv_of(const http_header *h)
 static ssize_t read_body(nghttp2_session *ng, int32_t id, uint8_t *p, size_t max, uint32_t *flags,
                          nghttp2_data_source *from, void *who)
 {
-    (void)who;
+    h2 *s = who;
     stream *t = from->ptr;
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_LEN(t->body); i++) {
@@ -298,6 +313,7 @@ static ssize_t read_body(nghttp2_session *ng, int32_t id, uint8_t *p, size_t max
         *b = (str){b->p + k, b->n - k};
         n += k;
     }
+    if (t->owes) t->owes -= n, s->owes -= n;
     if (t->body[0].n || t->body[1].n) return (ssize_t)n;
     *flags |= NGHTTP2_DATA_FLAG_EOF;
     if (t->n_trailers) {
@@ -391,9 +407,9 @@ bool h2_feed(h2 *s, str bytes, err *e)
     return err_set(e, ERR_MALFORMED, "broken HTTP/2 from the peer: %s", nghttp2_strerror((int)n));
 }
 
-bool h2_take(h2 *s, buf *out, err *e)
+bool h2_take(h2 *s, buf *out, size_t most, err *e)
 {
-    for (;;) {
+    while (!most || out->n < most) {
         const uint8_t *p;
         ssize_t n = nghttp2_session_mem_send(s->ng, &p);
         if (n < 0)
@@ -444,7 +460,7 @@ int32_t h2_request(h2 *s, const h2_send *r, err *e)
         id = nghttp2_submit_request(s->ng, NULL, nv, r->n_head, &body, t);
         if (id < 0) err_set(e, ERR_SYS, "cannot send: %s", nghttp2_strerror(id));
     }
-    if (id < 0) return stream_free(t), -1;
+    if (id < 0) return stream_free(s, t), -1;
     t->id = id;
     return id;
 }
@@ -456,17 +472,31 @@ bool h2_respond(h2 *s, int32_t id, const h2_send *r, err *e)
     if (!t) return err_set(e, ERR_SYS, "the stream is gone");
     if (!fill_nv(r->head, r->n_head, nv, e) || !load(t, r, e)) return false;
     t->held = false;
+    http_message_answered(&t->m);
+    t->owes = STREAM_COST;
     if (r->owned) {
         t->owned = *r->owned;
         *r->owned = (buf){0};
         t->body[0] = buf_view(&t->owned), t->body[1] = (str){0};
+        t->owes += t->owned.n;
     }
+    s->owes += t->owes;
     nghttp2_data_provider body = {.source.ptr = t, .read_callback = read_body};
     int n = nghttp2_submit_response(s->ng, id, nv, r->n_head, &body);
     return n == 0 || err_set(e, ERR_SYS, "cannot answer: %s", nghttp2_strerror(n));
 }
 
 size_t h2_reading(const h2 *s) { return s->n_reading; }
+size_t h2_owes(const h2 *s) { return s->owes; }
+uint64_t h2_heard(const h2 *s) { return s->heard; }
+
+void h2_end_troubled(h2 *s)
+{
+    for (stream *t = s->streams, *next; t; t = next) {
+        next = t->next;
+        if (t->m.trouble && !t->ended && t->headed) end_request(s, t);
+    }
+}
 
 void h2_drain(h2 *s)
 {

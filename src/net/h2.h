@@ -34,8 +34,8 @@ void h2_free(h2 *s); /* no events */
 /* Bytes of the peer.  ERR_MALFORMED: the session is over.  ERR_LIMIT: the peer asks for work and sends no requests (floods of
  * pings, settings, resets). */
 NODISCARD bool h2_feed(h2 *s, str bytes, err *e);
-/* Appends what has to go to the peer now. */
-NODISCARD bool h2_take(h2 *s, buf *out, err *e);
+/* Appends what has to go to the peer now, until `out` has about `most` bytes; 0: all of it. */
+NODISCARD bool h2_take(h2 *s, buf *out, size_t most, err *e);
 /* Calls the events of what happened in h2_feed and h2_take; they may use the session and free it. */
 void h2_deliver(h2 *s);
 /* Nothing more can come of it: no stream is open and no new one may be. */
@@ -60,5 +60,10 @@ NODISCARD bool h2_respond(h2 *s, int32_t stream, const h2_send *r, err *e);
 void h2_drain(h2 *s);
 /* Server: streams that the peer has not ended yet: something is on its way. */
 size_t h2_reading(const h2 *s);
+/* Server: bytes that answers hold, sent or not, until the peer takes them; and bytes of requests that have come so far. */
+size_t h2_owes(const h2 *s);
+uint64_t h2_heard(const h2 *s);
+/* Server: requests that were let go for others (http_pool) are done: h2_deliver hands them out. */
+void h2_end_troubled(h2 *s);
 /* Ends a stream early, without an event. */
 void h2_reset(h2 *s, int32_t stream);

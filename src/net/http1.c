@@ -155,7 +155,9 @@ static bool take_header(http1 *h, str name, str value, err *e)
             return fail(h, e, "a Transfer-Encoding that is not `chunked`");
         h->chunked = true;
     }
-    if (is_word(name, "connection")) { /* whatever else it says, and in whatever order: RFC 9112 section 9.3 */
+    if (is_word(
+            name,
+            "connection")) { /* whatever else it says, and in whatever order: RFC 9112 section 9.3 */
         h->closes |= has_word(value, "close");
         h->keeps = !h->closes && (h->keeps || has_word(value, "keep-alive"));
     }
@@ -239,7 +241,8 @@ static bool take_chunk_size(http1 *h, str line, err *e)
         if (d == 16) break;
         v = v << 4 | d;
     }
-    str more = trim((str){line.p + i, line.n - i}); /* an extension: nobody knows any, but they may be there */
+    str more = trim(
+        (str){line.p + i, line.n - i}); /* an extension: nobody knows any, but they may be there */
     if (!i || v >> 60 || (more.n && (more.p[0] != ';' || !http_value_valid(more))))
         return fail(h, e, "a chunk without a length");
     h->n_lines += more.n;

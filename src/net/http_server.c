@@ -17,10 +17,16 @@ enum {
     MAX_HEAD = 48,
     TICKS = 4,            /* a stall is measured in so many pieces */
     REQUESTS_A_TURN = 16, /* of one HTTP/1.1 connection; then others have theirs */
+    PIECE = 256 << 10,    /* of HTTP/2 that goes out; so many are a turn: */
+    PIECES_A_TURN = 4,
+    KEEP_BODY = 16 << 10, /* of an HTTP/1.1 connection, for the next one */
 };
 
 #define LINGER_NS (5 * NS_PER_S)
 #define MAX_UNSENT ((size_t)1 << 20) /* who asks and does not listen is asked to wait */
+/* While answers over the limit wait: who takes less than this, in a second or more, is closed. */
+#define OWED_RATE ((uint64_t)1 << 20)
+#define OWED_NS NS_PER_S
 
 static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 enum { PREFACE = sizeof preface - 1 };
@@ -56,16 +62,19 @@ struct client {
     buf rest;             /* bytes that wait: for the protocol to be known, for an answer */
     http_exchange *exchanges;
     loop_timer tick;
-    loop_timer turn;  /* HTTP/1.1: there is more in `rest` */
-    uint64_t since;   /* of the state that the clock measures: no request, a head */
-    uint64_t in, out; /* bytes since the last tick */
-    size_t unsent;    /* at the last tick */
-    unsigned slow;    /* ticks without min_rate */
-    bool reading;     /* HTTP/1.1: a request has begun */
-    bool closing;     /* as soon as all is out */
-    bool unread;      /* HTTP/1.1: answered before all of the request came */
-    bool lingers;     /* all is out; until the peer has heard it, or LINGER_NS */
-    bool busy, dead;  /* an event is under way; freed after it */
+    loop_timer turn;     /* HTTP/1.1: there is more in `rest`; HTTP/2: to be sent */
+    uint64_t since;      /* of the state that the clock measures: no request, a head */
+    uint64_t in;         /* bytes of requests so far */
+    uint64_t in0, sent0; /* at the last tick */
+    unsigned slow;       /* ticks without min_rate */
+    size_t owed;         /* bytes of answers, as counted in the server's */
+    uint64_t owes_since; /* 0: nothing */
+    uint64_t owes_sent;  /* conn_sent then */
+    bool reading;        /* HTTP/1.1: a request has begun */
+    bool closing;        /* as soon as all is out */
+    bool unread;         /* HTTP/1.1: answered before all of the request came */
+    bool lingers;        /* all is out; until the peer has heard it, or LINGER_NS */
+    bool busy, dead;     /* an event is under way; freed after it */
     char peer[72];
 };
 
@@ -78,9 +87,12 @@ struct http_server {
     size_t n_listeners;
     client *oldest, *newest;
     http_pool pool;
+    size_t owed; /* bytes of answers */
     http_server_counts n;
-    loop_timer rest; /* from accepting, when there are no descriptors */
+    loop_timer relief; /* requests were let go for others: they are to be answered */
+    loop_timer rest;   /* from accepting, when there are no descriptors */
     bool draining;
+    bool relieving; /* the list of clients is being walked */
 };
 
 static void take_plain(client *c, str bytes);
@@ -112,6 +124,23 @@ static bool is_heading(const client *c)
 
 static bool is_idle(const client *c) { return !c->exchanges && !is_reading(c); }
 
+/* ---- what is held ---- */
+
+/* Bytes that wait count as if they were a body; those of a preface are too few to count. */
+static void give_back_rest(client *c) { c->s->pool.used -= c->rest.n; }
+
+static void count_owed(client *c)
+{
+    http_server *s = c->s;
+    size_t owed = c->conn ? conn_unsent(c->conn) + (c->h2 ? h2_owes(c->h2) : 0) : 0;
+    s->owed = s->owed - c->owed + owed;
+    if (!c->owed != !owed) {
+        c->owes_since = owed ? loop_now(s->loop) : 0;
+        c->owes_sent = owed ? conn_sent(c->conn) : 0;
+    }
+    c->owed = owed;
+}
+
 /* ---- the end of a client ---- */
 
 static void free_exchange(http_exchange *x)
@@ -135,6 +164,7 @@ static void lose_exchanges(client *c)
 static void destroy(client *c)
 {
     http_message_free(&c->message);
+    give_back_rest(c);
     buf_free(&c->rest);
     free(c->http1);
     free(c);
@@ -170,6 +200,7 @@ static void end_client(client *c)
     conn_close(c->conn);
     h2_free(c->h2);
     c->conn = NULL, c->h2 = NULL;
+    count_owed(c);
     unlist(c);
     s->n.connections--;
     if (!c->busy) destroy(c);
@@ -186,14 +217,21 @@ static void end_counted(client *c, uint64_t *counter)
 static void flush_h2(client *c)
 {
     err e = {0};
-    if (c->dead || !c->h2) return;
-    if (!h2_take(c->h2, conn_out(c->conn), &e)) {
-        end_counted(c, &c->s->n.closed_broken);
-        return;
+    buf *out = c->dead ? NULL : conn_out(c->conn);
+    size_t taken = 1;
+    for (int i = 0; i < PIECES_A_TURN && taken && out && conn_unsent(c->conn) < PIECE; i++) {
+        if (!h2_take(c->h2, out, PIECE, &e)) {
+            end_counted(c, &c->s->n.closed_broken);
+            return;
+        }
+        taken = out->n;
+        conn_flush(c->conn);
     }
-    conn_flush(c->conn);
-    if (conn_unsent(c->conn) > MAX_UNSENT) conn_pause(c->conn, true); /* until on_drained */
+    if (!out) return;
+    if (conn_unsent(c->conn) >= PIECE) conn_pause(c->conn, true); /* until on_drained */
+    if (taken && !conn_unsent(c->conn)) loop_arm(c->s->loop, &c->turn, 0);
     if (h2_over(c->h2)) c->closing = true;
+    count_owed(c);
 }
 
 /* Of a client that has nothing under way.  GOAWAY lets it send again what crosses our word on its way. */
@@ -216,7 +254,7 @@ static void watch_clock(client *c)
     http_server *s = c->s;
     uint64_t now = loop_now(s->loop);
     uint64_t wait = tick_ns(s);
-    if (is_idle(c) && c->conn && c->speaks && !conn_unsent(c->conn)) wait = s->o.idle_ns + 1;
+    if (is_idle(c) && c->conn && c->speaks && !c->owed) wait = s->o.idle_ns + 1;
     loop_arm(s->loop, &c->tick, now + wait);
 }
 
@@ -224,12 +262,14 @@ static void watch_clock(client *c)
 static bool is_stalled(client *c)
 {
     http_server *s = c->s;
-    size_t unsent = c->conn ? conn_unsent(c->conn) : 0;
     uint64_t least = (uint64_t)s->o.min_rate * tick_ns(s) / NS_PER_S;
-    bool out = unsent && c->unsent && unsent + least > c->unsent;
-    bool in = !unsent && is_reading(c) && c->in < least;
-    c->slow = in || out ? c->slow + 1 : 0;
-    c->in = 0, c->unsent = unsent;
+    uint64_t sent = c->conn ? conn_sent(c->conn) : 0, in = c->h2 ? h2_heard(c->h2) : c->in;
+    count_owed(c);
+    bool out = c->owed && sent - c->sent0 < least;
+    bool slow = out || (!c->owed && is_reading(c) && in - c->in0 < least);
+    c->slow = slow ? c->slow + 1 : 0;
+    c->in0 = in, c->sent0 = sent;
+    if (c->owed) c->owes_since = loop_now(s->loop), c->owes_sent = sent;
     return c->slow >= TICKS;
 }
 
@@ -248,7 +288,7 @@ static void on_tick(void *who)
         end_counted(c, &s->n.closed_slow);
     else if (is_stalled(c))
         end_counted(c, &s->n.closed_slow);
-    else if (is_idle(c) && c->speaks && !conn_unsent(c->conn) && age >= s->o.idle_ns)
+    else if (is_idle(c) && c->speaks && !c->owed && age >= s->o.idle_ns)
         end_idle(c, &s->n.closed_idle);
     else
         watch_clock(c);
@@ -351,7 +391,7 @@ static void begin_request(client *c)
 {
     http_server *s = c->s;
     http_message_reset(&c->message);
-    if (c->message.body.cap > 64 << 10)
+    if (c->message.body.cap > KEEP_BODY)
         buf_free(&c->message.body); /* one large one, kept for ever */
     c->message.body = (buf){.p = c->message.body.p, .cap = c->message.body.cap, .limit = s->o.body};
     c->message.pool = &s->pool;
@@ -372,7 +412,7 @@ static bool begin_http1(client *c)
 static void turn_away(client *c, const err *e)
 {
     err ignored = {0};
-    unsigned status = e->code == ERR_LIMIT ? 431 : 400;
+    unsigned status = e->code == ERR_LIMIT ? 431 : e->code == ERR_SYS ? 503 : 400;
     http_header head[] = {{STR("connection"), STR("close")},
                           {STR("content-type"), STR("text/plain")}};
     buf *b = conn_out(c->conn);
@@ -388,6 +428,25 @@ static bool may_take(const client *c)
 {
     return !c->dead && !c->closing && !c->exchanges && conn_unsent(c->conn) <= MAX_UNSENT &&
            !conn_deaf(c->conn);
+}
+
+static void hand_out_http1(client *c)
+{
+    c->s->n.requests_h1++;
+    c->reading = false;
+    http_message_whole(&c->message);
+    hand_out(c, &c->message, 0);
+}
+
+static void keep_rest(client *c, str bytes)
+{
+    http_pool *p = &c->s->pool;
+    buf_str(&c->rest, bytes);
+    p->used += c->rest.n;
+    if (c->rest.failed || conn_deaf(c->conn) || p->used > p->max + p->max / 4)
+        end_client(c);
+    else
+        conn_pause(c->conn, true);
 }
 
 static void take_http1(client *c, str bytes)
@@ -406,18 +465,11 @@ static void take_http1(client *c, str bytes)
             conn_flush(c->conn);
         }
         if (c->http1->state != HTTP1_DONE) break;
-        c->s->n.requests_h1++;
-        c->reading = false;
-        hand_out(c, &c->message, 0);
+        hand_out_http1(c);
     }
     if (c->dead || c->closing || !bytes.n) return;
-    buf_str(&c->rest, bytes); /* pipelined: after the answer, when it has gone out */
-    if (c->rest.failed || conn_deaf(c->conn)) {
-        end_client(c);
-        return;
-    }
-    conn_pause(c->conn, true);
-    if (may_take(c)) loop_arm(c->s->loop, &c->turn, 0);
+    keep_rest(c, bytes); /* pipelined: after the answer, when it has gone out */
+    if (!c->dead && may_take(c)) loop_arm(c->s->loop, &c->turn, 0);
 }
 
 /* ---- which protocol ---- */
@@ -427,8 +479,8 @@ static void find_out(client *c, str bytes)
     size_t n = bytes.n < PREFACE ? bytes.n : (size_t)PREFACE;
     bool prior = !memcmp(bytes.p, preface, n); /* HTTP/2, without asking first */
     if (prior && n < PREFACE) {
-        buf_reset(&c->rest);
         buf_str(&c->rest, bytes);
+        c->s->pool.used += c->rest.n;
         return;
     }
     if (!(prior ? begin_h2(c) : begin_http1(c))) {
@@ -479,9 +531,11 @@ static void on_data(void *who, conn *k, str bytes)
     bool outer = enter(c);
     c->in += bytes.n;
     c->s->n.bytes_in += bytes.n;
+    c->s->pool.now = loop_now(c->s->loop);
     if (c->closing) {
         /* nobody listens any more */
     } else if (c->rest.n) { /* a few bytes of what may be the preface */
+        give_back_rest(c);
         buf all = c->rest;
         c->rest = (buf){0};
         buf_str(&all, bytes);
@@ -493,6 +547,7 @@ static void on_data(void *who, conn *k, str bytes)
     } else {
         take_plain(c, bytes);
     }
+    if (c->s->pool.relieved) loop_arm(c->s->loop, &c->s->relief, 0);
     close_when_out(c);
     leave(c, outer);
 }
@@ -500,6 +555,7 @@ static void on_data(void *who, conn *k, str bytes)
 /* What waits of HTTP/1.1: requests that came before the answer to the last one had gone out. */
 static void take_rest(client *c)
 {
+    give_back_rest(c);
     buf rest = c->rest;
     c->rest = (buf){0};
     conn_pause(c->conn, false);
@@ -512,10 +568,13 @@ static void on_drained(void *who, conn *k)
     (void)k;
     client *c = who;
     bool outer = enter(c);
-    if (c->speaks == SPEAKS_HTTP1 && may_take(c))
+    count_owed(c);
+    if (c->speaks == SPEAKS_HTTP1 && may_take(c)) {
         take_rest(c);
-    else if (c->h2)
+    } else if (c->h2) {
         conn_pause(c->conn, false);
+        flush_h2(c);
+    }
     close_when_out(c);
     leave(c, outer);
 }
@@ -524,7 +583,10 @@ static void on_turn(void *who)
 {
     client *c = who;
     bool outer = enter(c);
-    if (may_take(c)) take_rest(c);
+    if (c->h2)
+        flush_h2(c);
+    else if (may_take(c))
+        take_rest(c);
     close_when_out(c);
     leave(c, outer);
 }
@@ -548,6 +610,31 @@ static void on_closed(void *who, conn *k, const err *e)
     else
         end_client(c);
     leave(c, outer);
+}
+
+/* ---- others need the room ---- */
+
+/* A request that was let go is answered at once: what it holds besides its body goes too. */
+static void on_relief(void *who)
+{
+    http_server *s = who;
+    s->pool.relieved = false;
+    s->relieving = true;
+    for (client *c = s->oldest, *next; c; c = next) {
+        next = c->next; /* hand_out puts c at the end: it is seen again, and has no trouble then */
+        bool outer = enter(c);
+        if (c->h2) {
+            h2_end_troubled(c->h2);
+            h2_deliver(c->h2);
+            flush_h2(c);
+        } else if (c->reading && c->message.trouble && !is_heading(c)) {
+            c->http1->keeps = false;
+            hand_out_http1(c);
+        }
+        close_when_out(c);
+        leave(c, outer);
+    }
+    s->relieving = false;
 }
 
 /* ---- the first byte ---- */
@@ -672,6 +759,7 @@ http_server *http_server_open(loop *l, const http_limits *o, const http_server_e
     *s = (http_server){.loop = l, .ev = *ev};
     http_server_limits(s, o);
     s->rest = (loop_timer){.due = on_rested, .who = s};
+    s->relief = (loop_timer){.due = on_relief, .who = s};
     return s;
 }
 
@@ -682,6 +770,7 @@ void http_server_limits(http_server *s, const http_limits *o)
     if (!s->o.streams) s->o.streams = 100;
     if (!s->o.body) s->o.body = (size_t)64 << 20;
     if (!s->o.bodies) s->o.bodies = (size_t)128 << 20;
+    if (!s->o.answers) s->o.answers = (size_t)64 << 20;
     if (!s->o.head_ns) s->o.head_ns = 10 * NS_PER_S;
     if (!s->o.idle_ns) s->o.idle_ns = 120 * NS_PER_S;
     if (!s->o.stall_ns) s->o.stall_ns = 20 * NS_PER_S;
@@ -747,6 +836,7 @@ void http_server_close(http_server *s)
     if (!s) return;
     stop_listening(s);
     while (s->oldest) end_client(s->oldest);
+    loop_disarm(s->loop, &s->relief);
     free(s);
 }
 
@@ -754,6 +844,7 @@ http_server_counts http_server_count(const http_server *s)
 {
     http_server_counts n = s->n;
     n.held = s->pool.used;
+    n.owed = s->owed;
     return n;
 }
 
@@ -802,6 +893,26 @@ static bool answer_http1(client *c, const http_response *r, bool bare, err *e)
     return !b->failed || err_set(e, ERR_LIMIT, "out of memory");
 }
 
+static bool is_deaf(const client *c, uint64_t now)
+{
+    uint64_t ns = now - c->owes_since;
+    return c->owed && ns >= OWED_NS &&
+           conn_sent(c->conn) - c->owes_sent < OWED_RATE * (ns / NS_PER_S);
+}
+
+/* Answers over the limit wait: of those who do not take theirs the one with the most goes, until it is kept. */
+static void collect_owed(http_server *s)
+{
+    uint64_t now = loop_now(s->loop);
+    while (s->owed > s->o.answers && !s->relieving) {
+        client *most = NULL;
+        for (client *c = s->oldest; c; c = c->next)
+            if (is_deaf(c, now) && (!most || c->owed > most->owed)) most = c;
+        if (!most) return;
+        end_counted(most, &s->n.closed_owed);
+    }
+}
+
 /* HTTP/1.1: the next request, which may have come already. */
 static void go_on(client *c)
 {
@@ -826,7 +937,8 @@ void http_answer(http_exchange *x, const http_response *r)
     else if (ok)
         go_on(c);
     if (!ok) end_client(c);
-    if (!c->dead) refresh(c);
+    if (!c->dead) count_owed(c), refresh(c);
+    collect_owed(c->s);
     close_when_out(c);
     leave(c, outer);
 }

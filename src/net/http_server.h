@@ -22,7 +22,8 @@ typedef struct http_limits {
     uint32_t connections; /* at a time; HTTP_CONNECTIONS */
     uint32_t streams;     /* of one HTTP/2 connection at a time; 100 */
     size_t body;          /* bytes of one body unless `admit` says otherwise; 64 MiB */
-    size_t bodies;        /* bytes of all bodies that are held; 128 MiB */
+    size_t bodies;        /* bytes of all requests that are held; 128 MiB */
+    size_t answers;       /* bytes of answers that wait for those who asked; 64 MiB */
     uint64_t head_ns;     /* for the handshake and for a head; 10 s */
     uint64_t idle_ns;     /* without a request; 2 min */
     uint64_t stall_ns;    /* without min_rate in either direction; 20 s */
@@ -40,6 +41,7 @@ typedef struct http_limits {
     X(requests_h2, "requests over HTTP/2")                                                         \
     X(too_large, "requests over the limit of bytes")                                               \
     X(pressed, "requests refused because too many bodies were held")                               \
+    X(closed_owed, "connections closed because they did not take their answers while many waited") \
     X(gone, "requests whose sender left before the answer")                                        \
     X(bytes_in, "bytes of requests, as they came")                                                 \
     X(bytes_out, "bytes of bodies sent")
@@ -50,7 +52,8 @@ typedef struct http_server_counts {
 #undef X
     uint64_t connections; /* now */
     uint64_t exchanges;   /* now */
-    uint64_t held;        /* bytes of bodies, now */
+    uint64_t held;        /* bytes of requests, now */
+    uint64_t owed;        /* bytes of answers, now */
 } http_server_counts;
 
 typedef struct http_server_events {

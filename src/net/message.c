@@ -3,6 +3,98 @@
 #include "base/ban.h"
 #include <strings.h>
 
+enum {
+    SMALL_HEAD =
+        4 << 10, /* is taken whether there is room or not: who is refused should know why */
+    PRESSED_RATE = 32 << 10, /* bytes a second: slower ones go when there is no room ... */
+    KEEP_ARENA = 8 << 10,
+};
+#define PRESSED_NS UINT64_C(2000000000) /* ... once they have had this long */
+
+/* ---- the pool ---- */
+
+void http_message_whole(http_message *m)
+{
+    if (!m->coming) return;
+    *(m->older ? &m->older->newer : &m->pool->oldest) = m->newer;
+    *(m->newer ? &m->newer->older : &m->pool->newest) = m->older;
+    m->older = m->newer = NULL;
+    m->coming = false;
+}
+
+static void leave_pool(http_message *m)
+{
+    http_message_whole(m);
+    if (m->pool) m->pool->used -= m->pooled;
+    m->pooled = 0;
+}
+
+static void charge(http_message *m, size_t n)
+{
+    http_pool *p = m->pool;
+    if (!p) return;
+    p->used += n, m->pooled += n;
+    if (m->coming) return;
+    m->coming = true;
+    m->began = p->now;
+    m->older = p->newest;
+    *(m->older ? &m->older->newer : &p->oldest) = m;
+    p->newest = m;
+}
+
+static void drop_body(http_message *m)
+{
+    size_t limit = m->body.limit;
+    leave_pool(m);
+    buf_free(&m->body);
+    m->body = (buf){.limit = limit};
+}
+
+static bool fits(const http_pool *p, size_t max, size_t n)
+{
+    return p->used <= max && n <= max - p->used;
+}
+
+static bool is_slow(const http_message *m)
+{
+    uint64_t ms = (m->pool->now - m->began) / 1000000;
+    return m->pooled < ms * PRESSED_RATE / 1000;
+}
+
+static bool make_room(http_message *m, size_t max, size_t n)
+{
+    http_pool *p = m->pool;
+    for (http_message *x = p->oldest, *next; x && !fits(p, max, n); x = next) {
+        next = x->newer;
+        if (p->now - x->began < PRESSED_NS) break;
+        if (x == m || !is_slow(x)) continue;
+        x->trouble = HTTP_PRESSED;
+        drop_body(x);
+        p->relieved = true;
+    }
+    return fits(p, max, n);
+}
+
+static bool has_room(http_message *m, size_t n)
+{
+    const http_pool *p = m->pool;
+    if (!p) return true;
+    size_t max = m->pooled + n > HTTP_SMALL_BODY ? p->max - p->max / 4 : p->max;
+    return make_room(m, max, n);
+}
+
+/* Beyond `max`, so that those who come when it is full can be told so. */
+bool http_message_enter(http_message *m, size_t n)
+{
+    if (m->pool && !make_room(m, m->pool->max + m->pool->max / 4, n)) return false;
+    charge(m, n);
+    return true;
+}
+
+void http_message_answered(http_message *m) { drop_body(m); }
+
+/* ---- heads and bodies ---- */
+
 str http_message_keep(http_message *m, str text)
 {
     char *p = arena_alloc(&m->arena, text.n + 1);
@@ -18,11 +110,15 @@ bool http_message_add(http_message *m, http_headers *to, str name, str value, er
         return err_set(e, ERR_LIMIT, "more than %d headers", HTTP_MAX_HEADERS);
     if (name.n > HTTP_MAX_HEAD - m->n_head || value.n > HTTP_MAX_HEAD - m->n_head - name.n)
         return err_set(e, ERR_LIMIT, "headers of more than %d bytes", HTTP_MAX_HEAD);
+    size_t n = name.n + value.n;
+    if (m->n_head + n > SMALL_HEAD && !has_room(m, n))
+        return err_set(e, ERR_SYS, "too much is being sent at once");
     http_header h = {http_message_keep(m, name), http_message_keep(m, value)};
     http_header *slot = h.name.p && h.value.p ? vec_push(&m->arena, to) : NULL;
     if (!slot) return err_set(e, ERR_LIMIT, "out of memory");
     *slot = h;
-    m->n_head += name.n + value.n;
+    m->n_head += n;
+    charge(m, n);
     return true;
 }
 
@@ -33,41 +129,25 @@ bool http_message_body(http_message *m, str bytes, err *e)
     return err_set(e, ERR_LIMIT, "the body is larger than the limit of %zu bytes", m->body.limit);
 }
 
-static void leave_pool(http_message *m)
-{
-    if (m->pool) m->pool->used -= m->pooled;
-    m->pooled = 0;
-}
-
-static bool has_room(const http_pool *p, const http_message *m, size_t n)
-{
-    size_t max = m->body.n + n > HTTP_SMALL_BODY ? p->max - p->max / 4 : p->max;
-    return p->used <= max && n <= max - p->used;
-}
-
 void http_message_body_or_trouble(http_message *m, str bytes)
 {
-    http_pool *p = m->pool;
     if (m->trouble) return;
     if (m->body.limit && bytes.n > m->body.limit - m->body.n)
         m->trouble = HTTP_TOO_LARGE;
-    else if (p && !has_room(p, m, bytes.n))
+    else if (!has_room(m, bytes.n))
         m->trouble = HTTP_PRESSED;
     else
         buf_str(&m->body, bytes);
     if (m->body.failed) m->trouble = HTTP_PRESSED;
-    if (m->trouble) {
-        size_t limit = m->body.limit;
-        leave_pool(m);
-        buf_free(&m->body);
-        m->body = (buf){.limit = limit};
-    } else if (p) {
-        p->used += bytes.n, m->pooled += bytes.n;
-    }
+    if (m->trouble)
+        drop_body(m);
+    else
+        charge(m, bytes.n);
 }
 
 void http_message_move(http_message *from, http_message *to)
 {
+    http_message_whole(from);
     *to = *from;
     *from = (http_message){.pool = to->pool, .trouble = to->trouble, .body.limit = to->body.limit};
 }
@@ -75,7 +155,10 @@ void http_message_move(http_message *from, http_message *to)
 void http_message_reset(http_message *m)
 {
     leave_pool(m);
-    arena_reset(&m->arena);
+    if (m->arena.used > KEEP_ARENA)
+        arena_free(&m->arena);
+    else
+        arena_reset(&m->arena);
     arena a = m->arena;
     buf_reset(&m->body);
     m->body.failed = false;

@@ -29,10 +29,14 @@ typedef enum http_trouble {
     HTTP_UNWANTED,  /* `admit` wants no body: whoever answers knows why */
 } http_trouble;
 
-/* Bytes of bodies that are held at a time, over all connections of a server.  The last quarter is for those of at most
- * HTTP_SMALL_BODY: a few large ones that take their time do not keep everybody out. */
+/* What clients make a server hold at a time, over all its connections: heads and bodies.  The last quarter is for messages of
+ * at most HTTP_SMALL_BODY: a few large ones that take their time do not keep everybody out.  When there is no room, those that
+ * have been coming for a while at less than a rate (message.c) are let go for one that comes now: they become HTTP_PRESSED. */
 typedef struct http_pool {
     size_t used, max;
+    uint64_t now;                         /* ns, kept by the owner */
+    struct http_message *oldest, *newest; /* on their way, by when they began */
+    bool relieved; /* some were let go, and the owner has not looked after them yet */
 } http_pool;
 
 typedef struct http_message {
@@ -43,17 +47,26 @@ typedef struct http_message {
     size_t n_head; /* bytes counted against HTTP_MAX_HEAD */
     buf body;      /* body.limit is the cap: beyond it the message fails with ERR_LIMIT */
     http_trouble trouble;
-    http_pool *pool; /* the body counts there; NULL: nowhere */
+    http_pool *pool; /* it counts there; NULL: nowhere */
     size_t pooled;
+    uint64_t began;                     /* by the pool's clock */
+    struct http_message *older, *newer; /* in the pool */
+    bool coming;                        /* among these */
 } http_message;
 
-/* Copies name and value.  ERR_LIMIT at the limits above. */
+/* Copies name and value.  ERR_LIMIT at the limits above; ERR_SYS: a large head, and no room in the pool. */
 NODISCARD bool http_message_add(http_message *m, http_headers *to, str name, str value, err *e);
 /* A copy that lives as long as the message; NULL text: out of memory. */
 str http_message_keep(http_message *m, str text);
 NODISCARD bool http_message_body(http_message *m, str bytes, err *e);
 /* For servers: as above, but what does not fit makes `trouble`, lets the body go and takes no more of it. */
 void http_message_body_or_trouble(http_message *m, str bytes);
+/* Servers: a message begins, and costs `n` bytes whatever it says.  false: there is no room, not even for small ones. */
+NODISCARD bool http_message_enter(http_message *m, size_t n);
+/* All of it is there: it is not let go any more. */
+void http_message_whole(http_message *m);
+/* It was answered: its body goes, and its place in the pool. */
+void http_message_answered(http_message *m);
 /* Moves all of it to *to, which is empty; `from` is empty then, but keeps its limit and its pool. */
 void http_message_move(http_message *from, http_message *to);
 void http_message_reset(http_message *m); /* empty again, limit and memory kept */

@@ -68,7 +68,9 @@ void facts_metrics(const facts *f, buf *b)
 #undef X
     metric(b, "gauge", "http", "connections", "connections now", http.connections);
     metric(b, "gauge", "http", "exchanges", "requests without an answer now", http.exchanges);
-    metric(b, "gauge", "http", "held_bytes", "bytes of bodies held now", http.held);
+    metric(b, "gauge", "http", "held_bytes", "bytes of requests held now", http.held);
+    metric(b, "gauge", "http", "owed_bytes", "bytes of answers that wait for those who asked",
+           http.owed);
     metric(b, "gauge", "pool", "waiting", "jobs that wait for a thread", pool_waiting(f->pool));
     metric(b, "gauge", "server", "start_time_seconds", "when it was started",
            f->started / 1000000000);
@@ -167,6 +169,7 @@ void facts_json(const facts *f, buf *b)
     put_u64(&o, STR("connections"), http.connections);
     put_u64(&o, STR("exchanges"), http.exchanges);
     put_u64(&o, STR("held_bytes"), http.held);
+    put_u64(&o, STR("owed_bytes"), http.owed);
     put_u64(&o, STR("jobs_waiting"), pool_waiting(f->pool));
     json_put_object_end(&o);
     json_put_key(&o, STR("store"));

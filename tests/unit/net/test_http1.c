@@ -100,8 +100,8 @@ static void test_responses(void **state)
          "a chunk without a length"},
         {"chunk and word", R "Transfer-Encoding: chunked\r\n\r\n1 x\r\na\r\n", 200, "", false,
          "a chunk without a length"},
-        {"close wins", R "Connection: close\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n", 200, "",
-         false, ""},
+        {"close wins", R "Connection: close\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n",
+         200, "", false, ""},
         {"long chunk", R "Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n", 200, "a", false,
          "a chunk is longer than it said"},
         {"upgrade", "HTTP/1.1 101 Switching\r\n\r\n", 101, "", false,
@@ -139,9 +139,11 @@ static void test_requests(void **state)
                         "this is no HTTP/1.1");
     assert_string_equal(feed(HTTP1_REQUEST, STR("GET /\ta HTTP/1.1\r\n"), 9, false).fails,
                         "this is no HTTP/1.1 request");
-    assert_string_equal(feed(HTTP1_REQUEST, STR("GET http://a:1/b?c HTTP/1.1\r\n"), 9, false).path, "/b?c");
+    assert_string_equal(feed(HTTP1_REQUEST, STR("GET http://a:1/b?c HTTP/1.1\r\n"), 9, false).path,
+                        "/b?c");
     assert_string_equal(feed(HTTP1_REQUEST, STR("GET HTTPS://a HTTP/1.1\r\n"), 9, false).path, "/");
-    assert_string_equal(feed(HTTP1_REQUEST, STR("GET file:///a HTTP/1.1\r\n"), 9, false).path, "file:///a");
+    assert_string_equal(feed(HTTP1_REQUEST, STR("GET file:///a HTTP/1.1\r\n"), 9, false).path,
+                        "file:///a");
 #define CHUNKS "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
     assert_string_equal(feed(HTTP1_REQUEST, STR(CHUNKS "1\0\r\na\r\n0\r\n\r\n"), 9, false).fails,
                         "a chunk without a length");

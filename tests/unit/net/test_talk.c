@@ -29,7 +29,7 @@ typedef struct echo {
 static void flush(echo *x)
 {
     err e = {0};
-    assert_ok(h2_take(x->h2, conn_out(x->conn), &e), &e);
+    assert_ok(h2_take(x->h2, conn_out(x->conn), 0, &e), &e);
     conn_flush(x->conn);
 }
 
