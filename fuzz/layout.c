@@ -52,6 +52,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(v.layout > LAYOUT_UNKNOWN && v.layout < LAYOUT_COUNT);
     require((v.confidence == LAYOUT_NONE) == (v.against[0] != '\0'));
     require(v.confidence == LAYOUT_NONE || (v.fits >> v.layout & 1));
+    layout_verdict brief;
+    layout_detect_brief(data, size, &brief);
+    require(brief.layout == v.layout && brief.confidence == v.confidence && brief.fits == v.fits);
     bool all = size < 4096; /* large inputs: what they are, and one that they are not */
     for (layout l = LAYOUT_1_3; l <= LAYOUT_1_7; l++)
         if (all || l == v.layout || l == LAYOUT_1_3)

@@ -23,6 +23,7 @@ typedef struct read_opts {
     size_t max_bytes;   /* decompressed input; 0 = UNPACK_MAX_BYTES */
     size_t max_payload; /* one payload of a stream, one compressed frame; 0 = FRAMES_MAX_PAYLOAD */
     ledger *ledger;     /* what could not be carried; may be NULL */
+    bool brief;         /* nobody reads the texts of verdicts (wire/layout.h) */
 
     /* What a source may lack (kiln convert); readers that have a use for one take it. */
     str sample_type, sample_unit; /* name and unit of the values; empty: the format's own guess */

@@ -29,6 +29,7 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
         .lenient = o->lenient,
         .ledger = o->ledger,
         .verdict = verdict,
+        .brief = o->brief,
     };
     return otlp_decode(bytes.p, bytes.n, &d, a, out, e);
 }

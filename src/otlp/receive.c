@@ -216,7 +216,7 @@ verdict receive_read(const receive_route *r, const http_message *m, const receiv
     ledger own; /* a hundred kilobytes: not worth clearing */
     own.n = 0;
     size_t max = o->max_message ? o->max_message : MAX_MESSAGE;
-    read_opts read = {.ledger = o->ledger ? o->ledger : &own, .max_bytes = max};
+    read_opts read = {.ledger = o->ledger ? o->ledger : &own, .max_bytes = max, .brief = true};
     *out = (received){0};
     verdict v = r->grpc ? open_grpc(m, max, a, &out->payload, e)
                         : open_http(r, m, max, a, &out->payload, e);

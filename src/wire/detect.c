@@ -5,7 +5,7 @@
  *   pass    STRICT    packed lists, a singular field once: what encoders write
  *           LOOSE     unpacked lists and repeated singular fields (they merge) too
  *           UNKNOWN   field numbers above the highest known one too: a newer sender
- *   round   GLANCE    the first 64 elements of each parent; enough for nearly all messages
+ *   round   GLANCE    the first 4 elements of each parent; enough for nearly all messages
  *           LOOK      survivors of a tie: 256 elements, and how many entries the tables have
  *           STUDY     survivors again: 4096 elements, the tags of all others
  *
@@ -33,7 +33,7 @@ typedef enum round { GLANCE, LOOK, STUDY, ROUND_COUNT } round;
 static const struct {
     unsigned elements; /* walked in one parent */
     size_t bytes;      /* walked in all */
-} rounds[ROUND_COUNT] = {{64, 256 << 10}, {256, 1 << 20}, {4096, LAYOUT_PROBE_BYTES}};
+} rounds[ROUND_COUNT] = {{4, 256 << 10}, {256, 1 << 20}, {4096, LAYOUT_PROBE_BYTES}};
 
 typedef enum pass { PASS_STRICT, PASS_LOOSE, PASS_UNKNOWN, PASS_COUNT } pass;
 
@@ -63,6 +63,7 @@ typedef struct probe {
     const uint8_t *base;
     size_t bytes, tags; /* left to spend */
     bool cut;           /* something was not seen */
+    bool brief;         /* nobody reads the texts */
     unsigned partial;   /* bit per table: how many entries it has is not known */
 
     step *path;              /* PROBE_DEPTH of them */
@@ -191,12 +192,25 @@ static bool violation(probe *p, unsigned depth, const uint8_t *at, const char *f
     if (p->failed) return false;
     p->failed = true;
     p->at = (uint64_t)(at - p->base);
+    if (p->brief) return false;
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(p->why, sizeof p->why, fmt, ap);
     va_end(ap);
     path_text(p, depth, p->where, sizeof p->where);
     return false;
+}
+
+/* Keeps the first. */
+PRINTF(2, 3)
+static void out_of_range(probe *p, const char *fmt, ...)
+{
+    p->range[0] = '?';
+    if (p->brief) return;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(p->range, sizeof p->range, fmt, ap);
+    va_end(ap);
 }
 
 static const char *wire_name(uint32_t wire)
@@ -233,15 +247,15 @@ static void check_table(probe *p, unsigned kind)
     const table *t = &p->tables[kind];
     /* Index 0 of a table that is not there is "not set", in every layout. */
     if (p->range[0] || (p->partial >> kind & 1) || !t->f || t->need <= (t->n ? t->n : 1)) return;
-    snprintf(p->range, sizeof p->range, "%s.%s is %" PRId64 ", its table has %" PRIu64 " entr%s",
-             t->m->name, t->f->name, (int64_t)(t->need - 1), t->n, t->n == 1 ? "y" : "ies");
+    out_of_range(p, "%s.%s is %" PRId64 ", its table has %" PRIu64 " entr%s", t->m->name,
+                 t->f->name, (int64_t)(t->need - 1), t->n, t->n == 1 ? "y" : "ies");
 }
 
 /* Both or none (P-53): a profile_id read as a payload has no format. */
 static void check_payload(probe *p, const message_desc *m, bool payload, bool format)
 {
     if (p->range[0] || !payload || format) return;
-    snprintf(p->range, sizeof p->range, "%s.original_payload comes without its format", m->name);
+    out_of_range(p, "%s.original_payload comes without its format", m->name);
 }
 
 /* ---- rule (c): values or attribute indices? ---- */
@@ -314,7 +328,7 @@ static bool bytes(probe *p, const message_desc *m, const field_desc *f, const wi
             return violation(p, depth, w->data + ok, "%s field %u (%s) is not UTF-8", m->name,
                              f->number, f->name);
         if (f->fills == TABLE_STRING && p->tables[TABLE_STRING].n == 0 && w->value && !p->range[0])
-            snprintf(p->range, sizeof p->range, "%s.%s[0] is not empty", m->name, f->name);
+            out_of_range(p, "%s.%s[0] is not empty", m->name, f->name);
     }
     if (!(f->flags & FF_ID)) return true;
     unsigned want = f->name[0] == 's' ? 8 : 16; /* span_id */
@@ -329,7 +343,8 @@ static bool stranger(probe *p, const message_desc *m, const wire_field *w, const
 {
     if (p->pass < PASS_UNKNOWN || w->number <= m->fields[m->n_fields - 1].number)
         return violation(p, depth, at, "%s has no field %u", m->name, w->number);
-    if (!p->newer[0]) snprintf(p->newer, sizeof p->newer, "field %u of %s", w->number, m->name);
+    if (!p->newer[0] && !p->brief)
+        snprintf(p->newer, sizeof p->newer, "field %u of %s", w->number, m->name);
     p->unknown++;
     return true;
 }
@@ -500,10 +515,12 @@ static bool walk(probe *p, const message_desc *m, const uint8_t *q, const uint8_
     return own ? walk_profile(p, m, q, end, depth, own) : walk_fields(p, m, q, end, depth, NULL);
 }
 
-static void probe_run(probe *p, layout l, pass how, round r, const uint8_t *in, size_t n)
+static void probe_run(probe *p, layout l, pass how, round r, bool brief, const uint8_t *in,
+                      size_t n)
 {
     step path[PROBE_DEPTH];
     *p = (probe){.layout = l,
+                 .brief = brief,
                  .path = path,
                  .pass = how,
                  .round = r,
@@ -558,6 +575,7 @@ static bool reads_same(const probe *a, const probe *b)
 typedef struct candidates {
     probe p[LAYOUT_COUNT];
     uint32_t fits; /* bit per layout */
+    bool brief;
 } candidates;
 
 static uint32_t bit(layout l) { return 1u << l; }
@@ -576,7 +594,7 @@ static void run_all(candidates *c, uint32_t who, pass how, round r, const uint8_
     c->fits = 0;
     for (layout l = LAYOUT_1_3; l < LAYOUT_COUNT; l++) {
         if (!(who & bit(l))) continue;
-        probe_run(&c->p[l], l, how, r, in, n);
+        probe_run(&c->p[l], l, how, r, c->brief, in, n);
         if (!c->p[l].failed) c->fits |= bit(l);
     }
 }
@@ -615,7 +633,7 @@ static void settle(const candidates *c, layout_verdict *v)
     v->layout = newest(set);
     if (one(set)) {
         v->confidence = LAYOUT_UNIQUE;
-        unique_text(c, v);
+        if (!c->brief) unique_text(c, v);
         return;
     }
     char all[64];
@@ -700,17 +718,20 @@ static bool try_pass(candidates *c, pass how, bool ranges, const uint8_t *in, si
     return true;
 }
 
-void layout_detect(const void *in, size_t n, layout_verdict *v)
+static void detect(const void *in, size_t n, bool brief, layout_verdict *v)
 {
     static const uint8_t nothing[1];
     const uint8_t *p = in && n ? in : nothing;
-    candidates c;
-    memset(&c, 0, sizeof c);
+    candidates c; /* run_all sets what it runs */
+    c.fits = 0, c.brief = brief;
     for (unsigned ranges = 2; ranges-- > 0;)
         for (pass how = PASS_STRICT; how < PASS_COUNT; how++) {
             *v = (layout_verdict){0};
             if (try_pass(&c, how, ranges, p, n, v)) return;
         }
-    run_all(&c, everybody, PASS_LOOSE, GLANCE, p, n);
+    run_all(&c, everybody, PASS_LOOSE, LOOK, p, n); /* who fits longest needs more than a glance */
     none(&c, v);
 }
+
+void layout_detect(const void *in, size_t n, layout_verdict *v) { detect(in, n, false, v); }
+void layout_detect_brief(const void *in, size_t n, layout_verdict *v) { detect(in, n, true, v); }

@@ -46,3 +46,5 @@ const char *layout_confidence_name(layout_confidence c);
  * each candidate are walked before the choice; the decoder checks the rest. */
 enum { LAYOUT_PROBE_BYTES = 4 << 20 };
 void layout_detect(const void *p, size_t n, layout_verdict *v);
+/* The same verdict; `evidence` and `against` may be left empty.  Writing them is most of the cost. */
+void layout_detect_brief(const void *p, size_t n, layout_verdict *v);

@@ -20,6 +20,7 @@ typedef struct otlp_decode_opts {
     simd_mode simd;
     ledger *ledger;          /* what could not be carried; may be NULL */
     layout_verdict *verdict; /* filled when not NULL */
+    bool brief;              /* nobody reads the verdict's texts */
 } otlp_decode_opts;
 
 /* Decodes one ProfilesData or ExportProfilesServiceRequest.  Strings stay views into p.  `o` may be

@@ -385,7 +385,10 @@ bool otlp_decode(const void *p, size_t n, const otlp_decode_opts *o, arena *a, m
     layout l = o->layout;
     layout_verdict found = {.layout = l, .confidence = LAYOUT_FORCED};
     if (l == LAYOUT_UNKNOWN) {
-        layout_detect(p, n, &found);
+        if (o->brief || !o->verdict)
+            layout_detect_brief(p, n, &found);
+        else
+            layout_detect(p, n, &found);
         l = found.layout;
     }
     if (o->verdict) *o->verdict = found;

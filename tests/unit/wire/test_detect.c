@@ -48,6 +48,11 @@ static layout_verdict detect(const void *p, size_t n)
     assert_int_equal(v.confidence == LAYOUT_NONE, v.against[0] != '\0');
     assert_true(v.layout > LAYOUT_UNKNOWN && v.layout < LAYOUT_COUNT);
     if (v.confidence != LAYOUT_NONE) assert_true(v.fits >> v.layout & 1);
+    layout_verdict brief;
+    layout_detect_brief(p, n, &brief);
+    assert_int_equal(brief.layout, v.layout);
+    assert_int_equal(brief.confidence, v.confidence);
+    assert_int_equal(brief.fits, v.fits);
     return v;
 }
 
