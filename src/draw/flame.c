@@ -28,33 +28,10 @@ static bool add_sizes(const tree *t, const uint32_t *map, size_t n, double *size
     return negative;
 }
 
-/* The nodes of `part` on the same paths as those of `all`: one step down both trees at a time.  `at` is
- * scratch by frame. */
-static void match(const tree *all, const tree *part, uint32_t *at, uint32_t *map)
-{
-    map[0] = 0;
-    for (size_t i = 0; i < all->n; i++) {
-        uint32_t p = map[i];
-        for (uint32_t k = p == NO_NODE ? 0 : part->first_child[p]; k; k = part->next_sibling[k])
-            at[part->frame[k]] = k;
-        for (uint32_t k = all->first_child[i]; k; k = all->next_sibling[k])
-            map[k] = p == NO_NODE ? NO_NODE : at[all->frame[k]];
-        for (uint32_t k = p == NO_NODE ? 0 : part->first_child[p]; k; k = part->next_sibling[k])
-            at[part->frame[k]] = NO_NODE;
-    }
-}
-
 static bool compare(flame *f, arena *a, err *e)
 {
-    size_t n_frames = f->t->frames->v.n;
-    uint32_t *at = arena_array(a, n_frames, sizeof *at);
-    f->before = arena_array(a, f->t->n, sizeof *f->before);
-    f->after = arena_array(a, f->t->n, sizeof *f->after);
-    if (!at || !f->before || !f->after) return no_memory(e);
-    for (size_t i = 0; i < n_frames; i++) at[i] = NO_NODE;
-    match(f->t, f->o.before, at, f->before);
-    match(f->t, f->o.after, at, f->after);
-    return true;
+    return tree_match(f->t, f->o.before, a, &f->before, e) &&
+           tree_match(f->t, f->o.after, a, &f->after, e);
 }
 
 static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }

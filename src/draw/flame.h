@@ -47,8 +47,6 @@ typedef struct flame {
     uint32_t *before, *after;
 } flame;
 
-#define NO_NODE UINT32_MAX
-
 /* Linear in nodes and frames (and g log g in groups).  The tree must outlive it.  ERR_LIMIT. */
 NODISCARD bool flame_of(const tree *t, const flame_opts *o, arena *a, flame *out, err *e);
 

@@ -198,3 +198,31 @@ bool tree_of(const view *v, const tree_opts *o, arena *a, tree *out, err *e)
     *out = g.t;
     return add_totals(out, a, e) && order_children(out, o->order, a, e);
 }
+
+/* ---- two trees ---- */
+
+/* One step down both trees at a time.  `at` is scratch by frame: the child of the node at hand that has it. */
+static void match(const tree *all, const tree *part, uint32_t *at, uint32_t *map)
+{
+    map[0] = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        uint32_t p = map[i];
+        for (uint32_t k = p == NO_NODE ? 0 : part->first_child[p]; k; k = part->next_sibling[k])
+            at[part->frame[k]] = k;
+        for (uint32_t k = all->first_child[i]; k; k = all->next_sibling[k])
+            map[k] = p == NO_NODE ? NO_NODE : at[all->frame[k]];
+        for (uint32_t k = p == NO_NODE ? 0 : part->first_child[p]; k; k = part->next_sibling[k])
+            at[part->frame[k]] = NO_NODE;
+    }
+}
+
+bool tree_match(const tree *all, const tree *part, arena *a, uint32_t **out, err *e)
+{
+    size_t n_frames = all->frames->v.n;
+    uint32_t *at = arena_array(a, n_frames, sizeof *at);
+    *out = arena_array(a, all->n, sizeof **out);
+    if (!at || !*out) return query_no_memory(e);
+    for (size_t i = 0; i < n_frames; i++) at[i] = NO_NODE;
+    match(all, part, at, *out);
+    return true;
+}

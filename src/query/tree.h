@@ -32,3 +32,8 @@ typedef struct tree_opts {
 
 /* Linear in the frames of the rows, and n log n for the order.  `o` may be NULL.  ERR_LIMIT. */
 NODISCARD bool tree_of(const view *v, const tree_opts *o, arena *a, tree *out, err *e);
+
+#define NO_NODE UINT32_MAX
+
+/* By node of `all`: the node of `part` on the same path, or NO_NODE.  Both over one table of frames.  ERR_LIMIT. */
+NODISCARD bool tree_match(const tree *all, const tree *part, arena *a, uint32_t **out, err *e);

@@ -74,6 +74,7 @@ static unsigned status_of(const err *e)
     switch (e->code) {
     case ERR_OK: return 200;
     case ERR_USAGE:
+    case ERR_MISMATCH:
     case ERR_MALFORMED: return 400;
     case ERR_UNSUPPORTED: return 404;
     case ERR_LIMIT: return 503;

@@ -12,14 +12,14 @@ enum { ROWS = 100, ROWS_MAX = 100000, FRAME = 40, HEAD = 2048 };
 static uint64_t size_of(int64_t v) { return v < 0 ? -(uint64_t)v : (uint64_t)v; }
 
 bool graph_fit(ask *k, const tree *t, const tree *const *sides, const uint32_t *const *at,
-               size_t n_sides, fitted *out, err *e)
+               size_t n_sides, size_t per_frame, fitted *out, err *e)
 {
     uint64_t *self = arena_new(k->a, uint64_t, t->n);
     if (!self) return ask_no_memory(e);
     for (size_t s = 0; s < n_sides; s++)
         for (size_t i = 0; i < t->n; i++) {
             uint32_t x = at ? at[s][i] : (uint32_t)i;
-            if (x != UINT32_MAX) self[i] += size_of(sides[s]->self[x]) / n_sides;
+            if (x != NO_NODE) self[i] += size_of(sides[s]->self[x]) / n_sides;
         }
     int64_t largest = 0;
     for (size_t s = 0; s < n_sides; s++)
@@ -27,7 +27,8 @@ bool graph_fit(ask *k, const tree *t, const tree *const *sides, const uint32_t *
             int64_t v = (int64_t)(size_of(sides[s]->total[i]) & INT64_MAX);
             largest = v > largest ? v : largest;
         }
-    fit_costs c = {.room = k->max_bytes > HEAD ? k->max_bytes - HEAD : 0, .frame = FRAME};
+    fit_costs c = {.room = k->max_bytes > HEAD ? k->max_bytes - HEAD : 0,
+                   .frame = FRAME + per_frame};
     c.node = ask_width(k, (int64_t)t->n) + ask_width(k, (int64_t)t->frames->v.n) +
              2 * n_sides * ask_width(k, largest);
     if (!fit_tree(t, self, &c, k->a, out, e)) return false;
@@ -42,7 +43,7 @@ bool graph_put(ask *k, answer_node *o, const char *key, const int64_t *v, const 
     if (!column) return ask_no_memory(e);
     for (size_t i = 0; i < x->n; i++) {
         uint32_t node = at ? at[x->node[i]] : x->node[i];
-        column[i] = node == UINT32_MAX ? 0 : v[node];
+        column[i] = node == NO_NODE ? 0 : v[node];
     }
     answer_i64s(o, key, column, x->n);
     return true;
@@ -60,7 +61,7 @@ bool api_tree(ask *k, err *e)
         !tree_of(&v, &o, k->a, &t, e))
         return false;
     ask_put_view(k, &v);
-    if (!graph_fit(k, &t, (const tree *[]){&t}, NULL, 1, &x, e)) return false;
+    if (!graph_fit(k, &t, (const tree *[]){&t}, NULL, 1, 0, &x, e)) return false;
     answer_node *nodes = answer_object(&k->w.root, "nodes");
     answer_u32s(nodes, "parent", x.parent, x.n);
     answer_u32s(nodes, "frame", x.frame, x.n);

@@ -161,6 +161,7 @@ bool params_duration(const params *p, const char *key, uint64_t *out, err *e)
 bool params_time(const params *p, const char *key, uint64_t now, uint64_t *out, err *e)
 {
     str s = params_get(p, key);
+    if (str_eq(s, STR("0"))) return *out = 0, true;
     return !s.p || time_parse_at(s, now, out) ||
            wrong(e, key, "a time such as now-1h, 2026-11-15T12:00:00Z or a Unix time", s);
 }

@@ -32,7 +32,7 @@ NODISCARD bool params_number(const params *p, const char *key, uint64_t max, uin
 NODISCARD bool params_flag(const params *p, const char *key, bool *out,
                            err *e); /* 1, true, 0, false */
 
-/* Unix ns: as time_parse has it, "now", or "now-15m".  *out stays as it is when it is not given.  ERR_USAGE. */
+/* Unix ns: as time_parse_at has it, or "0": the beginning.  *out stays as it is when it is not given.  ERR_USAGE. */
 NODISCARD bool params_time(const params *p, const char *key, uint64_t now, uint64_t *out, err *e);
 
 /* ns: "15s", "1h", "250ms"; ERR_USAGE. */

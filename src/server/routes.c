@@ -56,6 +56,16 @@ const ask_route ask_routes[] = {
      VALUES "frames:@frames nodes:{parent:ints frame:ints self:ints total:ints}", NULL},
     {"top", api_top, ANSWERS | ASK_VIEW | ASK_P(LIMIT) | ASK_P(CUM), "frames by value",
      VALUES "frames:@frames rows:{frame:ints flat:ints cum:ints} all:int", NULL},
+    {"diff", api_diff,
+     ANSWERS | ASK_VIEW | ASK_P(INVERTED) | ASK_P(BASE_QUERY) | ASK_P(BASE_START) |
+         ASK_P(BASE_END) | ASK_P(ABSOLUTE) | ASK_P(FDR) | ASK_P(NOISE),
+     "two selections: what changed, and which of it is more than noise",
+     "type:text unit:text before:@side after:@side scale:real fdr:real tests:int untested:text "
+     "frames:@frames nodes:{parent:ints frame:ints self_before:ints self_after:ints "
+     "total_before:ints total_after:ints} rows:{frame:ints flat_before:ints flat_after:ints "
+     "cum_before:ints cum_after:ints flat_change:reals cum_change:reals flat_q:reals cum_q:reals "
+     "flat:ints cum:ints} changed:int verdicts:texts",
+     NULL},
     {"export", api_export, ASK_SELECTION | ASK_P(FORMAT) | ASK_P(SUMS) | ASK_P(GZIP),
      "the selection as a file", NULL, "application/octet-stream"},
     {"status", NULL, 0, "the server itself: senders, layouts, losses, queues, the store", NULL,

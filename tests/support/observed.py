@@ -58,8 +58,8 @@ class Dictionary:
         return self.put('link_table', (trace, span), fill)
 
 
-def message(seen, ids=(), period=0):
-    """One profile for each service and type; `ids`: {(service, type): 32 hex digits}."""
+def message(seen, ids=(), periods=()):
+    """One profile for each service and type; `ids`: {(service, type): 32 hex digits}, `periods`: {type: value}."""
     data, d = otlp.ProfilesData(), Dictionary()
     groups = {}
     for o in seen:
@@ -75,8 +75,8 @@ def message(seen, ids=(), period=0):
             p.sample_type.type_strindex, p.sample_type.unit_strindex = d.text(kind), d.text(unit)
             p.time_unix_nano = min(o.time for o in group)
             p.duration_nano = max(o.time for o in group) - p.time_unix_nano + 1
-            if period:
-                p.period_type.type_strindex, p.period_type.unit_strindex, p.period = d.text(kind), d.text(unit), period
+            if kind in periods:
+                p.period_type.type_strindex, p.period_type.unit_strindex, p.period = d.text(kind), d.text(unit), periods[kind]
             p.profile_id = bytes.fromhex(dict(ids).get((service, kind), '%032x' % (len(data.resource_profiles) * 100 + len(scope.profiles))))
             for o in group:
                 s = p.samples.add()

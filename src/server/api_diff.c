@@ -1,0 +1,215 @@
+/* Two selections beside each other: kiln diff over what is kept. */
+#include "server/ask.h"
+
+#include "query/diff.h"
+#include "server/graph.h"
+#include "server/questions.h"
+#include "server/selection.h"
+#include "base/ban.h"
+
+enum { ROW = 160 }; /* bytes of a row, about */
+
+typedef struct comparing {
+    ask *k;
+    select_opts o;
+    frame_table frames;
+    store_selector base;
+    model m_before, m_after;
+    view before, after;
+    diff d;
+    tree t_before, t_after, t_all;
+    uint32_t *at_before, *at_after; /* by node of t_all */
+    fitted fit;
+} comparing;
+
+/* ---- what was asked ---- */
+
+/* The other side: base_query in place of query and so on; what is not given is the same on both. */
+static bool take_base(comparing *x, err *e)
+{
+    static const char *const keys[][2] = {
+        {"query", "base_query"}, {"start", "base_start"}, {"end", "base_end"}};
+    static const char *const ids[] = {"trace_id", "span_id", "profile_id"};
+    ask *k = x->k;
+    params p = {.path = k->p.path};
+    bool given = false;
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        str own = params_get(&k->p, keys[i][1]),
+            value = own.p ? own : params_get(&k->p, keys[i][0]);
+        given |= own.p != NULL;
+        if (value.p && !params_set(&p, keys[i][0], value, k->a)) return ask_no_memory(e);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+        str value = params_get(&k->p, ids[i]);
+        if (value.p && !params_set(&p, ids[i], value, k->a)) return ask_no_memory(e);
+    }
+    if (!given) return err_set(e, ERR_USAGE, "diff wants base_query, base_start or base_end");
+    return selection_of(&p, k->now, k->a, &x->base, e) || err_in(e, "base_");
+}
+
+static bool take_options(comparing *x, diff_opts *o, tree_opts *t, granularity *by, err *e)
+{
+    ask *k = x->k;
+    *o = (diff_opts){.fdr = DIFF_FDR, .noise = 1};
+    *t = (tree_opts){.order = TREE_BY_TOTAL};
+    if (!params_flag(&k->p, "absolute", &o->absolute, e) ||
+        !params_flag(&k->p, "inverted", &t->inverted, e) ||
+        !params_real(&k->p, "fdr", &o->fdr, e) || !params_real(&k->p, "noise", &o->noise, e) ||
+        !ask_select(k, &x->o, by, e))
+        return false;
+    if (!(o->fdr > 0 && o->fdr < 1))
+        return err_set(e, ERR_USAGE, "fdr wants a number between 0 and 1");
+    return o->noise >= 1 || err_set(e, ERR_USAGE, "noise wants 1 or more");
+}
+
+/* ---- reading ---- */
+
+/* By series, which have periods: how many samples a value stands for. */
+static bool read_side(comparing *x, const store_selector *q, unsigned share, model *m, view *v,
+                      err *e)
+{
+    ask *k = x->k;
+    store_answer looked;
+    bool tags = x->o.tagfocus.n || x->o.tagignore.n || x->o.tagroot.n || x->o.tagleaf.n;
+    store_read_opts o = {
+        .budget = ask_budget(k, share), .names = true, .by_series = true, .by_attributes = tags};
+    if (!store_read_sums(k->store, q, &o, k->a, m, &looked, e)) return false;
+    ask_looked(k, &looked);
+    view_init(v, &x->frames, k->a);
+    return ask_view(m, &x->o, v, e);
+}
+
+/* A side on which there is nothing is of the other's type. */
+static void adopt(view *empty, const view *other)
+{
+    if (empty->parts.n) return;
+    empty->type = other->type;
+    empty->unit = other->unit;
+}
+
+static bool compare(comparing *x, const diff_opts *o, const tree_opts *t, err *e)
+{
+    ask *k = x->k;
+    if (!ask_type(k, &k->q, e)) return false;
+    if (!x->base.type.n) x->base.type = k->q.type;
+    if (!read_side(x, &k->q, 4, &x->m_after, &x->after, e) ||
+        !read_side(x, &x->base, 3, &x->m_before, &x->before, e))
+        return false;
+    adopt(&x->before, &x->after);
+    adopt(&x->after, &x->before);
+    if (!diff_of(&x->before, &x->after, o, k->a, &x->d, e) ||
+        !tree_of(&x->before, t, k->a, &x->t_before, e) ||
+        !tree_of(&x->after, t, k->a, &x->t_after, e))
+        return false;
+    return ask_view(&x->m_before, &x->o, &x->after, e) && /* which holds both now */
+           tree_of(&x->after, t, k->a, &x->t_all, e) &&
+           tree_match(&x->t_all, &x->t_before, k->a, &x->at_before, e) &&
+           tree_match(&x->t_all, &x->t_after, k->a, &x->at_after, e);
+}
+
+/* ---- answering ---- */
+
+static void put_side(ask *k, const char *key, int64_t sum, double samples, double seconds)
+{
+    answer_node *o = answer_object(&k->w.root, key);
+    answer_i64(o, "sum", sum);
+    answer_f64(o, "samples", samples);
+    answer_f64(o, "seconds", seconds);
+}
+
+static void put_head(comparing *x)
+{
+    ask *k = x->k;
+    const diff *d = &x->d;
+    answer_text(&k->w.root, "type", x->after.type);
+    answer_text(&k->w.root, "unit", x->after.unit);
+    put_side(k, "before", d->sum_before, d->samples_before, d->t_before);
+    put_side(k, "after", d->sum_after, d->samples_after, d->t_after);
+    answer_f64(&k->w.root, "scale", d->scale);
+    answer_f64(&k->w.root, "fdr", d->fdr);
+    answer_u64(&k->w.root, "tests", d->n_tests);
+    answer_text(&k->w.root, "untested", str_of(d->untested ? d->untested : ""));
+}
+
+static bool put_tree(comparing *x, err *e)
+{
+    ask *k = x->k;
+    const tree *sides[] = {&x->t_before, &x->t_after};
+    const uint32_t *at[] = {x->at_before, x->at_after};
+    const fitted *f = &x->fit;
+    if (!graph_fit(k, &x->t_all, sides, at, 2, ROW, &x->fit, e)) return false;
+    answer_node *o = answer_object(&k->w.root, "nodes");
+    answer_u32s(o, "parent", f->parent, f->n);
+    answer_u32s(o, "frame", f->frame, f->n);
+    return graph_put(k, o, "self_before", x->t_before.self, x->at_before, f, e) &&
+           graph_put(k, o, "self_after", x->t_after.self, x->at_after, f, e) &&
+           graph_put(k, o, "total_before", x->t_before.total, x->at_before, f, e) &&
+           graph_put(k, o, "total_after", x->t_after.total, x->at_after, f, e);
+}
+
+/* Rows whose frames the tree has, with the frames' new numbers; *n of them. */
+static bool fitting_rows(comparing *x, diff_row **out, size_t *n, size_t *changed, err *e)
+{
+    ask *k = x->k;
+    uint32_t *at = arena_new(k->a, uint32_t, x->frames.v.n + 1);
+    *out = arena_new(k->a, diff_row, x->d.n + 1);
+    if (!at || !*out) return ask_no_memory(e);
+    for (uint32_t i = 0; i < x->fit.n_frames; i++) at[x->fit.frames[i]] = i + 1;
+    for (size_t i = 0; i < x->d.n; i++) {
+        diff_row r = x->d.v[i];
+        if (!at[r.frame]) continue;
+        r.frame = at[r.frame] - 1;
+        *changed += i < x->d.n_changed;
+        (*out)[(*n)++] = r;
+    }
+    return true;
+}
+
+static bool put_rows(comparing *x, err *e)
+{
+    ask *k = x->k;
+    diff_row *v;
+    size_t n = 0, changed = 0;
+    if (!fitting_rows(x, &v, &n, &changed, e)) return false;
+    answer_node *o = answer_object(&k->w.root, "rows");
+#define COLUMN(put, type, key, member)                                                             \
+    do {                                                                                           \
+        type *column = arena_new(k->a, type, n + 1);                                               \
+        if (!column) return ask_no_memory(e);                                                      \
+        for (size_t i = 0; i < n; i++) column[i] = (type)v[i].member;                              \
+        put(o, key, column, n);                                                                    \
+    } while (0)
+    COLUMN(answer_u32s, uint32_t, "frame", frame);
+    COLUMN(answer_i64s, int64_t, "flat_before", before.flat);
+    COLUMN(answer_i64s, int64_t, "flat_after", after.flat);
+    COLUMN(answer_i64s, int64_t, "cum_before", before.cum);
+    COLUMN(answer_i64s, int64_t, "cum_after", after.cum);
+    COLUMN(answer_f64s, double, "flat_change", flat_change);
+    COLUMN(answer_f64s, double, "cum_change", cum_change);
+    COLUMN(answer_f64s, double, "flat_q", flat_q);
+    COLUMN(answer_f64s, double, "cum_q", cum_q);
+    COLUMN(answer_u32s, uint32_t, "flat", flat);
+    COLUMN(answer_u32s, uint32_t, "cum", cum);
+#undef COLUMN
+    answer_u64(&k->w.root, "changed", changed);
+    return true;
+}
+
+bool api_diff(ask *k, err *e)
+{
+    static const str verdicts[] = {[DIFF_NOISE] = STR("noise"),
+                                   [DIFF_GREW] = STR("grew"),
+                                   [DIFF_SHRANK] = STR("shrank"),
+                                   [DIFF_UNTESTED] = STR("untested")};
+    comparing x = {.k = k};
+    diff_opts o;
+    tree_opts t;
+    granularity by;
+    if (!take_options(&x, &o, &t, &by, e) || !take_base(&x, e) ||
+        !frame_table_init(&x.frames, by, k->a, e) || !compare(&x, &o, &t, e))
+        return false;
+    put_head(&x);
+    if (!put_tree(&x, e) || !put_rows(&x, e)) return false;
+    answer_texts(&k->w.root, "verdicts", verdicts, ARRAY_LEN(verdicts));
+    return true;
+}
