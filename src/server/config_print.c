@@ -35,8 +35,8 @@ static void put_in_units(buf *b, uint64_t v, const uint64_t *sizes, const char *
 
 static void put_number(buf *b, const config_key *k, uint64_t v)
 {
-    static const uint64_t times[] = {24 * 3600 * NS_PER_S, 3600 * NS_PER_S, 60 * NS_PER_S,
-                                     NS_PER_S,             NS_PER_MS,       1};
+    static const uint64_t times[] = {
+        24 * 3600 * NS_PER_S, 3600 * NS_PER_S, 60 * NS_PER_S, NS_PER_S, NS_PER_MS, 1};
     static const char *const time_names[] = {"d", "h", "min", "s", "ms", "ns"};
     static const uint64_t sizes[] = {UINT64_C(1) << 30, 1 << 20, 1 << 10, 1};
     static const char *const size_names[] = {"GiB", "MiB", "KiB", ""};
@@ -53,7 +53,8 @@ static void put_number(buf *b, const config_key *k, uint64_t v)
 /* Words that need no quotes, in a list neither. */
 static bool is_bare(str s)
 {
-    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/$._-:";
+    static const char safe[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/$._-:";
     for (size_t i = 0; i < s.n; i++)
         if (!memchr(safe, s.p[i], sizeof safe - 1)) return false;
     return s.n && !strchr("-:.", s.p[0]) && s.p[s.n - 1] != ':';

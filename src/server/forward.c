@@ -105,7 +105,8 @@ void forward_close(forward *f, uint64_t timeout_ns)
 {
     if (!f) return;
     bool ended = true;
-    for (int i = 0; i < SIGNALS; i++) ended &= exporter_close(f->lanes[i].exporter, timeout_ns, NULL);
+    for (int i = 0; i < SIGNALS; i++)
+        ended &= exporter_close(f->lanes[i].exporter, timeout_ns, NULL);
     if (!ended) return; /* a thread that is stuck still looks at its lane */
     for (int i = 0; i < SIGNALS; i++) free(f->lanes[i].spool);
     arena_free(&f->arena);

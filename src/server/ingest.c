@@ -292,10 +292,9 @@ static void work(job *j)
     request *r = (request *)j;
     r->ledger->n = 0;
     r->why = (err){0};
-    r->verdict =
-        receive_read(&r->route, &r->message,
-                     &(receive_opts){.max_message = r->max_message, .ledger = r->ledger},
-                     &r->arena, &r->got, &r->why);
+    r->verdict = receive_read(&r->route, &r->message,
+                              &(receive_opts){.max_message = r->max_message, .ledger = r->ledger},
+                              &r->arena, &r->got, &r->why);
     copy_onward(r);
 }
 
@@ -361,7 +360,8 @@ void ingest_request(ingest *i, http_exchange *x, const receive_route *route)
         reply(x, route, VERDICT_PRESSED, NULL, &e);
         return;
     }
-    *r = (request){.of = i, .x = x, .route = *route, .n_bytes = m->body.n, .max_message = i->o.max_message};
+    *r = (request){
+        .of = i, .x = x, .route = *route, .n_bytes = m->body.n, .max_message = i->o.max_message};
     *http_exchange_user(x) = r;
     name_sender(x, r->peer);
     if (grpc_timeout_parse(http_headers_get(&m->head, "grpc-timeout"), &timeout) &&

@@ -3,8 +3,8 @@
 #include "base/compiler.h"
 
 typedef struct notify {
-    const char *socket;      /* path, or @name of an abstract one; NULL: nobody listens */
-    uint64_t watchdog_ns;    /* how often we have to say that we live; 0: never */
+    const char *socket;   /* path, or @name of an abstract one; NULL: nobody listens */
+    uint64_t watchdog_ns; /* how often we have to say that we live; 0: never */
 } notify;
 
 /* From NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID; `get` as getenv. */

@@ -27,7 +27,8 @@ static void hold_fixed(const server_config *now, server_config *next, buf *fixed
     for (size_t i = 0; i < n; i++) {
         const config_key *k = &keys[i];
         bool of_tls = !strncmp(k->name, "tls.", 4);
-        bool turned = of_tls && !now->tls.cert != !next->tls.cert; /* on or off: listeners know it */
+        bool turned =
+            of_tls && !now->tls.cert != !next->tls.cert; /* on or off: listeners know it */
         if (k->live && !turned) continue;
         if (!config_same(k, now, next)) buf_printf(fixed, "%s%s", fixed->n ? ", " : "", k->name);
     }
@@ -88,8 +89,8 @@ bool server_reload(server *s, const server_config *next, err *e)
                    err_text(e, text, sizeof text));
     else if (fixed.n)
         server_say(s, LOG_RELOAD, true,
-                   "the configuration was read again; these want a restart: %.*s",
-                   (int)fixed.n, fixed.p);
+                   "the configuration was read again; these want a restart: %.*s", (int)fixed.n,
+                   fixed.p);
     else
         server_say(s, LOG_RELOAD, false, "the configuration was read again");
     notify_say(&s->notify, "READY=1");

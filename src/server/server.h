@@ -6,7 +6,9 @@ typedef struct server server;
 
 typedef struct server_hooks {
     logger *log;
-    void (*hang_up)(void *who, server *s); /* in the loop, after server_hang_up: calls server_reload; may be NULL */
+    void (*hang_up)(
+        void *who,
+        server *s); /* in the loop, after server_hang_up: calls server_reload; may be NULL */
     void *who;
 } server_hooks;
 

@@ -128,7 +128,8 @@ static bool compact_item(void *who, uint64_t seq, str bytes, err *e)
         pthread_mutex_lock(&x->lock);
         x->n.undecodable++;
         pthread_mutex_unlock(&x->lock);
-        embedded_say(x, STORE_TROUBLE, "store: item %" PRIu64 " cannot be read and is kept as it is", seq);
+        embedded_say(x, STORE_TROUBLE,
+                     "store: item %" PRIu64 " cannot be read and is kept as it is", seq);
         if (!day_writer_add_raw(x->w, seq, bytes, e)) return false;
     }
     r->last = seq;
@@ -170,7 +171,8 @@ bool embedded_run(embedded *x, bool force, bool *done, err *e)
         r.last = durable;
     }
     if (ok && s.n_damaged) {
-        embedded_say(x, STORE_TROUBLE, "store: %" PRIu64 " items of the journal are damaged", s.n_damaged);
+        embedded_say(x, STORE_TROUBLE, "store: %" PRIu64 " items of the journal are damaged",
+                     s.n_damaged);
         pthread_mutex_lock(&x->lock);
         x->n.damaged += s.n_damaged;
         pthread_mutex_unlock(&x->lock);
@@ -211,9 +213,11 @@ static void remove_file(embedded *x, day_name name, const char *why)
     for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
         snprintf(path, sizeof path, "%s/%s%s", x->dir, text, tails[i]);
         if (unlink(path) != 0 && errno != ENOENT)
-            embedded_say(x, STORE_TROUBLE, "store: %s cannot be removed: %s", path, strerror(errno));
+            embedded_say(x, STORE_TROUBLE, "store: %s cannot be removed: %s", path,
+                         strerror(errno));
     }
-    embedded_say(x, STORE_REMOVED, "store: removed %s with %" PRIu64 " samples: %s", text, samples, why);
+    embedded_say(x, STORE_REMOVED, "store: removed %s with %" PRIu64 " samples: %s", text, samples,
+                 why);
     pthread_mutex_lock(&x->lock);
     x->n.dropped_files++;
     x->n.dropped_samples += samples;
@@ -264,10 +268,11 @@ void embedded_quarantine(embedded *x, day_name name, const err *why)
         snprintf(from, sizeof from, "%s/%s%s", x->dir, text, tails[i]);
         snprintf(to, sizeof to, "%s/%s.corrupt%s", x->dir, text, tails[i]);
         if (rename(from, to) != 0 && errno != ENOENT)
-            embedded_say(x, STORE_TROUBLE, "store: %s cannot be renamed: %s", from, strerror(errno));
+            embedded_say(x, STORE_TROUBLE, "store: %s cannot be renamed: %s", from,
+                         strerror(errno));
     }
-    embedded_say(x, STORE_QUARANTINE, "store: %s is damaged and set aside as %s.corrupt: %s", text, text,
-                 why->msg);
+    embedded_say(x, STORE_QUARANTINE, "store: %s is damaged and set aside as %s.corrupt: %s", text,
+                 text, why->msg);
     pthread_mutex_lock(&x->lock);
     x->n.quarantined++;
     pthread_mutex_unlock(&x->lock);

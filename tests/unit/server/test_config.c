@@ -51,8 +51,13 @@ static void test_values(void **state)
 static void test_empty(void **state)
 {
     (void)state;
-    static const char *const cases[] = {"", "\n\n", "# nothing\n", "---\n...\n", "{}",
-                                        "store:\n  # all is commented out\n", "\xef\xbb\xbf# BOM\n"};
+    static const char *const cases[] = {"",
+                                        "\n\n",
+                                        "# nothing\n",
+                                        "---\n...\n",
+                                        "{}",
+                                        "store:\n  # all is commented out\n",
+                                        "\xef\xbb\xbf# BOM\n"};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         arena a = {0};
         err e;
@@ -137,9 +142,9 @@ static void test_floods(void **state)
     (void)state;
     static const struct {
         const char *head, *each;
-    } cases[] = {{"listen: ", "["},   {"", "{a: "},      {"", "- "},      {"", "? "},
-                 {"listen:\n", "- x\n"}, {"", "insecure: true\n"}, {"", "zzz\n"}, {"store: {", "a, "},
-                 {"listen: '", "long "}};
+    } cases[] = {{"listen: ", "["}, {"", "{a: "},           {"", "- "},
+                 {"", "? "},        {"listen:\n", "- x\n"}, {"", "insecure: true\n"},
+                 {"", "zzz\n"},     {"store: {", "a, "},    {"listen: '", "long "}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         arena a = {.budget = 1 << 20};
         buf b = {0};
@@ -196,7 +201,8 @@ static void test_printed(void **state)
     (void)state;
     static const char *const cases[] = {
         "",
-        "listen: [a, \"it's\"]\nstore: {directory: \"tab\\there\", max-age: 90s, max-size: 1536MiB}",
+        "listen: [a, \"it's\"]\nstore: {directory: \"tab\\there\", max-age: 90s, max-size: "
+        "1536MiB}",
         "store: {max-age: none, max-size: 1}\nlimits: {head-time: 1500ms, body: 3KiB}",
         "tls: {cert: '# no comment', key: 'a: b'}\ninsecure: true\nlog-format: logfmt",
         "forward: {to: 'http://h', compression: zstd, queue: 1GiB}",
