@@ -4,10 +4,14 @@
 #include "base/ban.h"
 
 enum { CONSTANT = 0, CLASSES = 1, WORDS = 2, LEVEL = 3, NEGATIVE = 0x80 };
+enum {
+    TRIED = 1024,
+    TRIED_PART = 8
+}; /* that many values, or that part, show which way suits a column */
 
 void zipper_free(zipper *z)
 {
-    ZSTD_freeCCtx(z->compress);
+    for (size_t i = 0; i < ARRAY_LEN(z->compress); i++) ZSTD_freeCCtx(z->compress[i]);
     ZSTD_freeDCtx(z->decompress);
     buf_free(&z->bytes);
     buf_free(&z->bits);
@@ -17,14 +21,33 @@ void zipper_free(zipper *z)
 
 /* ---- bytes ---- */
 
-void put_zipped(buf *out, str in, zipper *z)
+static ZSTD_CCtx *context(zipper *z, zip_effort effort)
+{
+    static const struct {
+        ZSTD_cParameter name;
+        int value;
+    } least[] = {{ZSTD_c_compressionLevel, 1},
+                 {ZSTD_c_strategy, ZSTD_fast},
+                 {ZSTD_c_hashLog, 6},
+                 {ZSTD_c_minMatch, 7}};
+    ZSTD_CCtx *c = z->compress[effort];
+    if (c) return c;
+    z->compress[effort] = c = ZSTD_createCCtx();
+    if (!c) return NULL;
+    if (effort == ZIP_REPEATS) (void)ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, LEVEL);
+    for (size_t i = 0; effort == ZIP_ENTROPY && i < ARRAY_LEN(least); i++)
+        (void)ZSTD_CCtx_setParameter(c, least[i].name, least[i].value);
+    return c;
+}
+
+void put_zipped(buf *out, str in, zip_effort effort, zipper *z)
 {
     put_varint(out, in.n);
     size_t bound = ZSTD_compressBound(in.n), n = in.n;
-    if (!z->compress) z->compress = ZSTD_createCCtx();
+    ZSTD_CCtx *c = in.n > 16 ? context(z, effort) : NULL;
     z->bytes.n = 0;
-    if (in.n > 16 && z->compress && buf_reserve(&z->bytes, bound)) {
-        n = ZSTD_compressCCtx(z->compress, z->bytes.p, bound, in.p, in.n, LEVEL);
+    if (c && buf_reserve(&z->bytes, bound)) {
+        n = ZSTD_compress2(c, z->bytes.p, bound, in.p, in.n);
         if (ZSTD_isError(n)) n = in.n;
     }
     put_varint(out, n < in.n ? n : in.n);
@@ -110,7 +133,7 @@ static void put_classes(buf *out, const int64_t *v, size_t n, zipper *z)
         out->failed = true;
         return;
     }
-    put_zipped(out, buf_view(&z->words), z);
+    put_zipped(out, buf_view(&z->words), ZIP_ENTROPY, z);
     buf_put(out, z->bits.p, z->bits.n);
 }
 
@@ -162,7 +185,8 @@ static bool take_classes(taker t, int64_t *v, size_t n, zipper *z)
 
 /* ---- words ---- */
 
-static void put_words(buf *out, const int64_t *v, size_t n, int64_t low, unsigned width, zipper *z)
+static void put_words(buf *out, const int64_t *v, size_t n, int64_t low, unsigned width,
+                      zip_effort effort, zipper *z)
 {
     put_signed(out, low);
     buf_putc(out, (char)width);
@@ -176,7 +200,7 @@ static void put_words(buf *out, const int64_t *v, size_t n, int64_t low, unsigne
         uint64_t d = (uint64_t)v[i] - (uint64_t)low;
         memcpy(p, &d, 8);
     }
-    put_zipped(out, (str){z->words.p, n * width}, z);
+    put_zipped(out, (str){z->words.p, n * width}, effort, z);
 }
 
 static bool take_words(taker t, int64_t *v, size_t n, zipper *z)
@@ -204,6 +228,42 @@ static void put_kind(buf *out, int kind, const buf *body)
     out->failed |= body->failed;
 }
 
+/* The ways of writing a column that is no constant. */
+typedef enum way { WAY_CLASSES, WAY_WORDS_ENTROPY, WAY_WORDS_REPEATS, WAYS } way;
+
+typedef struct bounds {
+    int64_t low;
+    unsigned width;
+} bounds;
+
+static void put_way(buf *out, way w, const int64_t *v, size_t n, bounds b, zipper *z)
+{
+    if (w == WAY_CLASSES)
+        put_classes(out, v, n, z);
+    else
+        put_words(out, v, n, b.low, b.width, w == WAY_WORDS_REPEATS ? ZIP_REPEATS : ZIP_ENTROPY, z);
+}
+
+/* The shortest way for these values; *best: what it wrote. */
+static way best_way(const int64_t *v, size_t n, bounds b, buf *best, zipper *z)
+{
+    way w = WAY_CLASSES;
+    put_way(best, w, v, n, b, z);
+    for (way i = WAY_CLASSES + 1; i < WAYS; i++) {
+        buf other = {0};
+        put_way(&other, i, v, n, b, z);
+        if (other.failed || other.n >= best->n) {
+            best->failed |= other.failed;
+            buf_free(&other);
+            continue;
+        }
+        buf_free(best);
+        *best = other;
+        w = i;
+    }
+    return w;
+}
+
 void put_column(buf *out, const int64_t *v, size_t n, column_hint hint, zipper *z)
 {
     int64_t low = n ? v[0] : 0, high = low;
@@ -211,19 +271,23 @@ void put_column(buf *out, const int64_t *v, size_t n, column_hint hint, zipper *
         low = v[i] < low ? v[i] : low;
         high = v[i] > high ? v[i] : high;
     }
-    buf a = {0}, b = {0};
+    buf a = {0};
     if (low == high) {
         put_signed(&a, low);
         put_kind(out, CONSTANT, &a);
-    } else {
-        unsigned width = (bits_of((uint64_t)high - (uint64_t)low) + 7) / 8;
-        put_classes(&a, v, n, z);
-        if (hint != COLUMN_NOISE) put_words(&b, v, n, low, width, z);
-        bool words = hint != COLUMN_NOISE && b.n < a.n;
-        put_kind(out, words ? WORDS : CLASSES, words ? &b : &a);
+        buf_free(&a);
+        return;
     }
+    bounds b = {low, (bits_of((uint64_t)high - (uint64_t)low) + 7) / 8};
+    way w = WAY_CLASSES;
+    size_t tried = n / TRIED_PART > TRIED ? n / TRIED_PART : n < TRIED ? n : TRIED;
+    if (hint != COLUMN_NOISE) w = best_way(v, tried, b, &a, z);
+    if (hint == COLUMN_NOISE || n > tried) {
+        buf_reset(&a);
+        put_way(&a, w, v, n, b, z);
+    }
+    put_kind(out, w == WAY_CLASSES ? CLASSES : WORDS, &a);
     buf_free(&a);
-    buf_free(&b);
 }
 
 static bool take_kind(taker *t, unsigned *kind, taker *body)

@@ -6,22 +6,27 @@
  *             |v| below the highest, packed from the lowest bit on.  For what is spread over orders of magnitude (distances
  *             in time, ranks of stacks): zstd's entropy coder takes the magnitude, the rest is noise and stays raw.
  *   WORDS     the smallest value, then v - smallest in the fewest bytes that hold all; zstd.  For what repeats.
- * The writer takes the smaller of the two. */
+ * The writer takes what makes a first part of the column smallest. */
 #pragma once
 #include "store/bytes.h"
 #include "base/arena.h"
 #include "base/vec.h"
 
+typedef enum zip_effort {
+    ZIP_REPEATS, /* looks for what came before, as in texts */
+    ZIP_ENTROPY, /* only codes frequent bytes with few bits: several times as fast, and smaller where nothing repeats */
+} zip_effort;
+
 /* Contexts of zstd and scratch memory; one thread at a time.  The zero value works. */
 typedef struct zipper {
-    void *compress, *decompress; /* ZSTD_CCtx, ZSTD_DCtx */
+    void *compress[2], *decompress; /* ZSTD_CCtx by zip_effort, ZSTD_DCtx */
     buf bytes, bits, words;
 } zipper;
 
 void zipper_free(zipper *z);
 
 /* Appends: varint length in the clear, varint length of what follows, the bytes (as they are when zstd does not help). */
-void put_zipped(buf *out, str in, zipper *z);
+void put_zipped(buf *out, str in, zip_effort effort, zipper *z);
 /* The bytes, in the arena or where they lie; at most max of them.  false: damaged, or the arena's budget. */
 NODISCARD bool take_zipped(taker *t, size_t max, zipper *z, arena *a, str *out);
 

@@ -66,6 +66,15 @@ static uint32_t series_named(day_writer *w, str data)
     return (uint32_t)(w->series.n - 1);
 }
 
+/* One to one in the half that an index compares: equal hashes are equal numbers, and the list need not be looked at. */
+static uint64_t local_hash(const hash_index *index, uint32_t id)
+{
+    uint32_t h = id ^ (uint32_t)index->seed;
+    h = (h ^ h >> 16) * 0x85ebca6b;
+    h = (h ^ h >> 13) * 0xc2b2ae35;
+    return (uint64_t)(h ^ h >> 16) << 32;
+}
+
 /* The number that the series has for a stack or list of the file; LOCAL_FAR: it has none. */
 #define LOCAL_FAR (UINT32_MAX - 1)
 static uint32_t local_of(day_writer *w, uint32_t series_i, local_kind kind, uint32_t id)
@@ -73,10 +82,9 @@ static uint32_t local_of(day_writer *w, uint32_t series_i, local_kind kind, uint
     u32s *list = &w->series.v[series_i].local[kind];
     hash_index *index = &w->series.v[series_i].index[kind];
     if (!hash_index_room(index, &w->a)) return UINT32_MAX;
-    uint64_t h = hash_mix(index->seed, id);
-    uint32_t i = hash_first(index, h);
-    for (uint32_t at; hash_next(index, &i, h, &at); i++)
-        if (list->v[at] == id) return at;
+    uint64_t h = local_hash(index, id);
+    uint32_t i = hash_first(index, h), at;
+    if (hash_next(index, &i, h, &at)) return at;
     if (kind == LOCAL_STACK && list->n >= BLOCK_NEAR) return LOCAL_FAR;
     uint32_t *slot = vec_push(&w->a, list);
     if (!slot) return UINT32_MAX;
@@ -193,7 +201,7 @@ static bool put_payload(day_writer *w, str payload, uint64_t *row, err *e)
     *row = 0;
     if (!payload.n) return true;
     buf_reset(&w->out);
-    put_zipped(&w->out, payload, &w->z);
+    put_zipped(&w->out, payload, ZIP_REPEATS, &w->z);
     seal_bytes(&w->out, SEAL_PAYLOAD);
     if (w->out.failed) return no_memory(e);
     if (!insert(w, w->put_payload, NULL, 0, &(str){w->out.p, w->out.n}, 1, e)) return false;
@@ -216,8 +224,8 @@ static series_stack *stack_of(day_writer *w, uint32_t i, uint32_t series_i)
 static uint32_t list_of(day_writer *w, const uint32_t *attrs, uint32_t n, uint32_t series_i)
 {
     uint64_t h = n;
-    for (uint32_t i = 0; i < n; i++) h = h * 31 + attrs[i];
-    known_list *k = &w->lists[h % KNOWN_LISTS];
+    for (uint32_t i = 0; i < n; i++) h = (h ^ attrs[i]) * 0x9e3779b97f4a7c15;
+    known_list *k = &w->lists[h >> 56];
     if (LIKELY(k->series == series_i + 1 && k->n == n)) {
         uint32_t i = 0;
         while (i < n && k->attrs[i] == attrs[i]) i++;
@@ -235,7 +243,7 @@ static void expect_stack(const day_writer *w, uint32_t i, uint32_t series_i)
 {
     const hash_index *index = &w->series.v[series_i].index[LOCAL_STACK];
     if (w->stacks[i].series == series_i + 1 || !w->known.g.stack[i] || !index->slot) return;
-    uint64_t h = hash_mix(index->seed, w->known.g.stack[i] - 1);
+    uint64_t h = local_hash(index, w->known.g.stack[i] - 1);
     __builtin_prefetch(&index->slot[hash_first(index, h)]);
 }
 
@@ -303,7 +311,7 @@ bool day_writer_add_raw(day_writer *w, uint64_t seq, str item_bytes, err *e)
 {
     if (!begin(w, e)) return false;
     buf_reset(&w->out);
-    put_zipped(&w->out, item_bytes, &w->z);
+    put_zipped(&w->out, item_bytes, ZIP_REPEATS, &w->z);
     seal_bytes(&w->out, SEAL_RAW);
     return insert_once(w, "INSERT INTO raw VALUES(?, ?)", &(int64_t){(int64_t)seq}, 1, &w->out, e);
 }

@@ -20,7 +20,7 @@ typedef struct known_list {
     uint32_t n, series, local; /* series + 1 */
 } known_list;
 
-enum { KNOWN_LISTS = 256 };
+enum { KNOWN_LISTS = 256 }; /* by eight bits of a hash */
 
 /* A stack of the item at hand: its number in the series that asked last. */
 typedef struct series_stack {

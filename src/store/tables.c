@@ -52,7 +52,7 @@ static void put_texts(writer *w, size_t from, size_t to)
     buf all = {0};
     COLUMN(w, from, to, s[i].n);
     for (size_t i = from; i < to; i++) buf_put(&all, s[i].p, s[i].n);
-    put_zipped(w->out, buf_view(&all), w->z);
+    put_zipped(w->out, buf_view(&all), ZIP_REPEATS, w->z);
     w->out->failed |= all.failed;
     buf_free(&all);
 }
@@ -64,7 +64,7 @@ static void put_attribute_table(writer *w, size_t from, size_t to)
     COLUMN(w, from, to, t[i].key);
     COLUMN(w, from, to, t[i].unit);
     for (size_t i = from; i < to; i++) put_any(&all, &t[i].value);
-    put_zipped(w->out, buf_view(&all), w->z);
+    put_zipped(w->out, buf_view(&all), ZIP_REPEATS, w->z);
     w->out->failed |= all.failed;
     buf_free(&all);
 }
