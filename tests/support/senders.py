@@ -39,6 +39,17 @@ def sent(*messages):
     return [p for m in messages for p in profiles_of(otlp.ProfilesData.FromString(m))]
 
 
+def numbered(n):
+    """Messages whose profiles have ids of their own."""
+    out = []
+    for i in range(n):
+        m = otlp.ProfilesData.FromString(BASIC)
+        for k, p in enumerate(x for r in m.resource_profiles for y in r.scope_profiles for x in y.profiles):
+            p.profile_id = (i * 100 + k + 1).to_bytes(16, 'big')
+        out.append(m.SerializeToString())
+    return out
+
+
 def converted(path):
     """What kiln convert makes of the file, in today's layout; layout_oracle and splunk_oracle judge that."""
     out = in_work('converted.%s.otlp' % path.replace('/', '_'))

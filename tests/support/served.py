@@ -21,10 +21,10 @@ HANG = 60  # seconds: nothing here takes that long unless it hangs
 class Serve:
     """A running `kiln serve`; port, url and words (what it said) are there at once."""
 
-    def __init__(self, *args, before=None, store=None):
+    def __init__(self, *args, before=None, store=None, listen='127.0.0.1:0'):
         self.store = store or tempfile.mkdtemp(prefix='store-', dir=work)
         self.words, self.code = [], None
-        self.process = subprocess.Popen([KILN, 'serve', '--store', self.store, '--listen', '127.0.0.1:0', *args],
+        self.process = subprocess.Popen([KILN, 'serve', '--store', self.store, '--listen', listen, *args],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                         preexec_fn=before)
         self.pid, self.port, self.secure = self.process.pid, None, False
@@ -157,8 +157,7 @@ class Resolver:
         return out
 
 
-def text(x):
-    return json.dumps(x, sort_keys=True, default=lambda entry: entry.key)
+text = json.JSONEncoder(sort_keys=True, default=lambda entry: entry.key).encode
 
 
 def profiles_of(data):
@@ -195,5 +194,7 @@ def differ(a, b, path=''):
 
 def need_same(sent, returned):
     """Lists of what profiles_of gives, in any order."""
-    found = differ(sorted(sent, key=text), sorted(returned, key=text))
-    need(not found, 'sent and returned: %s' % found)
+    sides = [sorted((text(p), i) for i, p in enumerate(side)) for side in (sent, returned)]
+    if [x for x, _ in sides[0]] != [x for x, _ in sides[1]]:
+        found = differ(*([side[i] for _, i in order] for side, order in zip((sent, returned), sides)))
+        raise Fail('sent and returned: %s' % found)

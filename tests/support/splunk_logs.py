@@ -100,6 +100,7 @@ def from_records(pb, *messages):
         kept = {k: text[k] for k in ('profiling.data.type', 'profiling.instrumentation.source') if k in text}
         times = {'kiln.splunk.time': x.time_unix_nano, 'kiln.splunk.observed_time': x.observed_time_unix_nano}
         kept.update({k: v for k, v in times.items() if v})
+        kept.update({'kiln.splunk.record': {'name': x.name}} if x.name else {})
         if text['profiling.data.type'] == 'allocation':
             out.append((*about, 'alloc_space', 'bytes', 0, kept, collections.Counter(observation(w, w.values[0]) for w in rows)))
             continue
@@ -137,7 +138,9 @@ def from_profiles(data):
 
 def plain(value):
     kind = value.WhichOneof('value')
-    return [plain(v) for v in value.array_value.values] if kind == 'array_value' else getattr(value, kind)
+    if kind == 'array_value':
+        return [plain(v) for v in value.array_value.values]
+    return attributes(value.kvlist_value.values) if kind == 'kvlist_value' else getattr(value, kind)
 
 
 def attributes(values):
