@@ -85,7 +85,7 @@ bool heat_out(question *q, err *e)
     cli *c = q->c;
     heat h;
     if (c->o.output && !picture_is_svg(c, e)) return false;
-    if (!heat_of(&q->v, 0, &q->arena, &h, e)) return false;
+    if (!heat_of(&q->v, &(heat_range){0}, &q->arena, &h, e)) return false;
     if (c->o.json) {
         put_json(q, &h);
         return true;

@@ -1,14 +1,14 @@
-/* The heat map: seconds from left to right, parts of a second from bottom to top. */
+/* The heat map: columns of time from left to right, parts of a column from bottom to top. */
 #include "query/timeline.h"
 
 #include "query/internal.h"
 
 #include "base/ban.h"
 
-enum { ROWS = 50, MAX_ROWS = 1000 };
+enum { ROWS = 50 };
 #define SECOND UINT64_C(1000000000)
 
-static void fill(const view *v, heat *h)
+static void fill(const view *v, heat *h, uint64_t end)
 {
     bool saturated = false;
     for (size_t k = 0; k < v->parts.n; k++) {
@@ -16,33 +16,48 @@ static void fill(const view *v, heat *h)
         for (size_t i = p->first_row; i < p->first_row + p->n_rows; i++) {
             sample s = sample_at(p->m, p->p, v->rows.v[i].sample);
             for (uint32_t o = 0; o < s.n_times; o++) {
-                if (!view_has_time(p, s.times[o])) continue;
-                uint64_t at = s.times[o] - h->start, row = at % SECOND / h->row_ns;
-                if (row >= h->rows) row = h->rows - 1; /* rows that do not divide a second */
-                int64_t *cell = &h->sum[at / SECOND * h->rows + row];
-                *cell = add_clamped(*cell, view_observation(p, &s, o), &saturated);
+                uint64_t time = s.times[o];
+                if (!view_has_time(p, time) || time < h->start || time >= end) continue;
+                uint64_t at = time - h->start, row = at % h->column_ns / h->row_ns;
+                if (row >= h->rows) row = h->rows - 1; /* rows that do not divide a column */
+                size_t cell = (size_t)(at / h->column_ns * h->rows + row);
+                h->sum[cell] = add_clamped(h->sum[cell], view_observation(p, &s, o), &saturated);
+                h->count[cell]++;
             }
         }
     }
 }
 
-bool heat_of(const view *v, uint32_t rows, arena *a, heat *out, err *e)
+bool heat_init(const heat_range *r, arena *a, heat *out, err *e)
 {
-    time_range t = view_time_range(v);
-    if (!rows) rows = ROWS;
-    if (rows > MAX_ROWS) return err_set(e, ERR_USAGE, "a heat map has at most %d rows", MAX_ROWS);
-    *out = (heat){.rows = rows, .row_ns = SECOND / rows};
-    if (!t.n_timed) return true;
-    out->start = t.start - t.start % SECOND;
-    uint64_t columns = (t.end - 1 - out->start) / SECOND + 1;
+    uint32_t rows = r->rows ? r->rows : ROWS;
+    uint64_t column = r->column_ns ? r->column_ns : SECOND;
+    if (rows > HEAT_MAX_ROWS || rows > column)
+        return err_set(e, ERR_USAGE, "a heat map has at most %d rows, of a nanosecond at least",
+                       HEAT_MAX_ROWS);
+    *out = (heat){.rows = rows, .column_ns = column, .row_ns = column / rows, .start = r->start};
+    uint64_t columns = (r->end - r->start + column - 1) / column;
     if (columns > HEAT_MAX_COLUMNS)
-        return err_set(e, ERR_LIMIT, "%llu seconds are more than the %d that a heat map can show",
+        return err_set(e, ERR_LIMIT, "%llu columns are more than the %d that a heat map can show",
                        (unsigned long long)columns, HEAT_MAX_COLUMNS);
     out->columns = (uint32_t)columns;
     out->sum = arena_new(a, int64_t, columns * rows);
-    if (!out->sum) return query_no_memory(e);
-    fill(v, out);
-    for (size_t i = 0; i < columns * rows; i++)
+    out->count = arena_new(a, uint64_t, columns * rows);
+    return (out->sum && out->count) || query_no_memory(e);
+}
+
+bool heat_of(const view *v, const heat_range *r, arena *a, heat *out, err *e)
+{
+    heat_range own = *r;
+    uint64_t column = r->column_ns ? r->column_ns : SECOND;
+    if (!own.end) {
+        time_range t = view_time_range(v);
+        own.start = t.start - t.start % column;
+        own.end = t.end;
+    }
+    if (!heat_init(&own, a, out, e)) return false;
+    fill(v, out, own.end);
+    for (size_t i = 0; i < (size_t)out->columns * out->rows; i++)
         if (out->sum[i] > out->max) out->max = out->sum[i];
     return true;
 }

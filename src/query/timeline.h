@@ -47,17 +47,27 @@ enum { SERIES_MAX = 1 << 20 };
  * than SERIES_MAX.  Cumulative profiles without timestamps give the difference to the one before. */
 NODISCARD bool series_of(const view *v, uint64_t step, size_t want, arena *a, series *out, err *e);
 
-/* ---- heat map: columns are seconds, rows parts of a second (FlameScope) ---- */
+/* ---- heat map: columns of time, rows of parts of a column (FlameScope) ---- */
 typedef struct heat {
-    uint64_t start; /* of column 0, a whole second */
+    uint64_t start; /* of column 0, a whole column */
     uint32_t columns, rows;
-    uint64_t row_ns; /* 1e9 / rows */
-    int64_t *sum;    /* [column * rows + row] */
-    int64_t max;
+    uint64_t column_ns, row_ns; /* row_ns = column_ns / rows */
+    int64_t *sum;               /* [column * rows + row] */
+    uint64_t *count;            /* observations */
+    int64_t max;                /* of sum */
 } heat;
 
-enum { HEAT_MAX_COLUMNS = 24 * 3600 };
-NODISCARD bool heat_of(const view *v, uint32_t rows, arena *a, heat *out, err *e); /* rows 0: 50 */
+typedef struct heat_range {
+    uint64_t column_ns;  /* 0: a second */
+    uint32_t rows;       /* 0: 50 */
+    uint64_t start, end; /* whole columns; 0, 0: around the observations */
+} heat_range;
+
+enum { HEAT_MAX_COLUMNS = 24 * 3600, HEAT_MAX_ROWS = 1000 };
+/* ERR_USAGE, ERR_LIMIT at the two limits. */
+NODISCARD bool heat_of(const view *v, const heat_range *r, arena *a, heat *out, err *e);
+/* An empty one over r, whose start and end are set; heat_of fills it. */
+NODISCARD bool heat_init(const heat_range *r, arena *a, heat *out, err *e);
 
 /* ---- lanes: one per thread, observations in order of time ---- */
 typedef struct thread_lane {

@@ -8,8 +8,7 @@ enum { BUCKETS = 240, BUCKETS_MAX = 100000 };
 #define NS UINT64_C(1000000000)
 #define MS UINT64_C(1000000)
 
-/* A step that makes about BUCKETS buckets: 1, 2, 5 ... ms, 1, 2, 5, 10, 15, 30 s, minutes, hours. */
-static uint64_t round_step(uint64_t range)
+uint64_t ask_round_step(uint64_t range)
 {
     static const uint32_t fine[] = {1, 2, 5, 10, 20, 50, 100, 200, 500};
     static const uint32_t nice[] = {1,   2,   5,    10,   15,   30,    60,    120,  300,
@@ -21,15 +20,37 @@ static uint64_t round_step(uint64_t range)
     return (range / BUCKETS / (86400 * NS) + 1) * 86400 * NS;
 }
 
+/* When the first observation of the selection was. */
+static bool first_time(ask *k, uint64_t *out, err *e)
+{
+    store_series_list l = {0};
+    if (!store_list_series(k->store, &k->q, k->a, &l, NULL, e)) return false;
+    for (size_t i = 0; i < l.n; i++)
+        if (l.v[i].n_samples && l.v[i].first < *out) *out = l.v[i].first;
+    return true;
+}
+
+bool ask_range(ask *k, err *e)
+{
+    const store_selector *q = &k->q;
+    if (!k->q.end) k->q.end = k->now;
+    if (!k->q.start) {
+        uint64_t hour = 3600 * NS, start = k->q.end > hour ? k->q.end - hour : 1, first = start;
+        bool all = params_get(&k->p, "start").p || q->trace_id || q->span_id || q->profile_id;
+        if (all && !first_time(k, &first, e)) return false;
+        k->q.start = first < start ? first : start;
+    }
+    return k->q.start < k->q.end || err_set(e, ERR_USAGE, "end is not behind start");
+}
+
 bool api_counts(ask *k, err *e)
 {
     uint64_t step = 0;
     store_buckets b = {0};
-    if (!k->q.end) k->q.end = k->now;
-    if (!k->q.start) k->q.start = k->q.end > 3600 * NS ? k->q.end - 3600 * NS : 1;
-    if (!params_duration(&k->p, "step", &step, e)) return false;
-    if (k->q.start >= k->q.end) return err_set(e, ERR_USAGE, "end is not behind start");
-    if (!step) step = round_step(k->q.end - k->q.start);
+    if (!params_duration(&k->p, "step", &step, e) || !ask_range(k, e)) return false;
+    if (!step && params_get(&k->p, "step").p)
+        return err_set(e, ERR_USAGE, "step wants a time that is not 0");
+    if (!step) step = ask_round_step(k->q.end - k->q.start);
     if ((k->q.end - k->q.start) / step > BUCKETS_MAX)
         return err_set(e, ERR_USAGE, "step would make more than %d buckets", BUCKETS_MAX);
     if (!store_counts(k->store, &k->q, step, params_get(&k->p, "by"), k->a, &b, &k->looked, e))

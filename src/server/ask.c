@@ -104,7 +104,7 @@ bool ask_type(ask *k, store_selector *q, err *e)
 {
     store_series_list l = {0};
     const store_series *most = NULL;
-    if (q->type.n) return true;
+    if (q->type.n && memchr(q->type.p, '/', q->type.n)) return true;
     if (!store_list_series(k->store, q, k->a, &l, NULL, e)) return false;
     for (size_t i = 0; i < l.n; i++) { /* series of one type count together, in the first of them */
         store_series *s = &l.v[i];
@@ -187,19 +187,40 @@ bool ask_view(const model *m, const select_opts *o, view *v, err *e)
     return !m->profiles.n || view_add(v, m, o, 1, e);
 }
 
-bool ask_sums(ask *k, model *m, frame_table *f, view *v, err *e)
+bool ask_has_view(const ask *k)
+{
+    for (size_t i = 0; i < ASK_N_PARAMS; i++)
+        if (ASK_VIEW >> i & 1 && params_get(&k->p, ask_params[i].name).n) return true;
+    return false;
+}
+
+static bool read_view(ask *k, bool sums, model *m, frame_table *f, view *v, err *e)
 {
     select_opts o;
     granularity by;
     store_answer looked;
     if (!ask_select(k, &o, &by, e) || !ask_type(k, &k->q, e)) return false;
     bool tags = o.tagfocus.n || o.tagignore.n || o.tagroot.n || o.tagleaf.n;
-    store_read_opts read = {.budget = ask_budget(k, 2), .names = true, .by_attributes = tags};
-    if (!store_read_sums(k->store, &k->q, &read, k->a, m, &looked, e)) return false;
+    store_read_opts read = {
+        .budget = ask_budget(k, sums ? 2 : 4), .names = true, .by_attributes = tags};
+    bool ok = sums ? store_read_sums(k->store, &k->q, &read, k->a, m, &looked, e)
+                   : store_read(k->store, &k->q, &read, k->a, m, &looked, e);
+    if (!ok) return false;
     ask_looked(k, &looked);
+    o.by_sample = !sums;
     if (!frame_table_init(f, by, k->a, e)) return false;
     view_init(v, f, k->a);
     return ask_view(m, &o, v, e);
+}
+
+bool ask_sums(ask *k, model *m, frame_table *f, view *v, err *e)
+{
+    return read_view(k, true, m, f, v, e);
+}
+
+bool ask_samples(ask *k, model *m, frame_table *f, view *v, err *e)
+{
+    return read_view(k, false, m, f, v, e);
 }
 
 void ask_put_view(ask *k, const view *v)

@@ -35,12 +35,21 @@ NODISCARD bool ask_answer(ask *k, err *e);
 
 /* ---- for answers ---- */
 
-/* A selector without a type gets the one with most samples. */
+/* A selector without a type, or without its unit, gets the one with most samples. */
 NODISCARD bool ask_type(ask *k, store_selector *q, err *e);
+/* Questions about time have a start and an end: without an end until now, without a start the hour before, or, where the start is 0 or
+ * an id is given, from the first observation on.  ERR_USAGE. */
+NODISCARD bool ask_range(ask *k, err *e);
+/* A round length of which about 240 make a range: 1, 2, 5 ... ms, 1, 2, 5, 10, 15, 30 s, minutes, hours. */
+uint64_t ask_round_step(uint64_t range);
 /* The options of a view that the parameters give: focus, ignore, hide, show, show_from, tagfocus ... as the command line has them. */
 NODISCARD bool ask_select(const ask *k, select_opts *o, granularity *by, err *e);
+/* Is one of them given? */
+bool ask_has_view(const ask *k);
 /* Sums of the selection as one model, seen through ask_select. */
 NODISCARD bool ask_sums(ask *k, model *m, frame_table *f, view *v, err *e);
+/* The samples of the selection one by one, the same way. */
+NODISCARD bool ask_samples(ask *k, model *m, frame_table *f, view *v, err *e);
 /* Adds a view of what was read to *v; nothing selected is no error. */
 NODISCARD bool ask_view(const model *m, const select_opts *o, view *v, err *e);
 /* What reading may still cost: a part (1 / share) of the memory, and the time that is left. */

@@ -8,4 +8,5 @@ ask_fn api_spans;                            /* api_spans.c */
 ask_fn api_tree, api_top;                    /* api_graph.c */
 ask_fn api_diff;                             /* api_diff.c */
 ask_fn api_counts;                           /* api_time.c */
+ask_fn api_heat;                             /* api_heat.c */
 ask_fn api_export;                           /* api_export.c */

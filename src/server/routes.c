@@ -51,6 +51,11 @@ const ask_route ask_routes[] = {
     {"counts", api_counts, ANSWERS | ASK_P(STEP) | ASK_P(LABEL),
      "sums and numbers of observations in steps of time, by a label",
      "start:int step:int rows:[label:text sum:ints count:ints]", NULL},
+    {"heat", api_heat, ANSWERS | ASK_VIEW | ASK_P(COLUMN) | ASK_P(ROWS),
+     "sums in columns of time and rows of parts of a column",
+     "type:text unit:text start:int column:int columns:int row:int rows:int sum:ints count:ints "
+     "max:int",
+     NULL},
     {"tree", api_tree, ANSWERS | ASK_VIEW | ASK_P(INVERTED),
      "a flame graph: columns by node, nothing left out",
      VALUES "frames:@frames nodes:{parent:ints frame:ints self:ints total:ints}", NULL},

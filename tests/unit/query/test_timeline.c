@@ -126,7 +126,7 @@ static void test_heat(void **state)
     fixture x;
     heat h;
     seen(&x, &(select_opts){.all = true});
-    assert_true(heat_of(&x.v, 100, &x.a, &h, &x.e)); /* rows of 10 ms */
+    assert_true(heat_of(&x.v, &(heat_range){.rows = 100}, &x.a, &h, &x.e)); /* rows of 10 ms */
     assert_u64(h.start, BEGIN);
     assert_int_equal(h.columns, 3);
     assert_u64(h.sum[0 * 100 + 1], 5);
@@ -134,6 +134,18 @@ static void test_heat(void **state)
     assert_u64(h.sum[1 * 100 + 50], 2);
     assert_u64(h.sum[2 * 100 + 99], 4);
     assert_u64(h.max, 7);
+    assert_u64(h.count[0 * 100 + 1], 1);
+    heat_range fine = {.column_ns = SECOND / 100, .rows = 2, .start = BEGIN + SECOND / 50};
+    fine.end = fine.start + 2 * fine.column_ns; /* 20 to 40 ms, in fives */
+    assert_true(heat_of(&x.v, &fine, &x.a, &h, &x.e));
+    assert_int_equal(h.columns, 2);
+    assert_u64(h.row_ns, SECOND / 200);
+    assert_u64(h.sum[0], 7);
+    assert_u64(h.sum[1], 0);
+    assert_u64(h.sum[2], 1);
+    fine.rows = HEAT_MAX_ROWS + 1;
+    assert_false(heat_of(&x.v, &fine, &x.a, &h, &x.e));
+    assert_int_equal(x.e.code, ERR_USAGE);
     arena_free(&x.a);
 }
 
@@ -214,7 +226,7 @@ static void test_without_time(void **state)
     assert_u64(s.step, 0);
     assert_u64(s.n, 1);
     assert_u64(s.sum[0], 3);
-    assert_true(heat_of(&x.v, 0, &x.a, &h, &x.e));
+    assert_true(heat_of(&x.v, &(heat_range){0}, &x.a, &h, &x.e));
     assert_int_equal(h.columns, 0);
     assert_true(thread_lanes_of(&x.v, &x.a, &l, &x.e));
     assert_int_equal(l.v.n, 0);
