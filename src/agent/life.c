@@ -4,6 +4,7 @@
 #include "agent/own.h"
 #include "agent/signo.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -170,12 +171,19 @@ bool life_signal_ours(int sig)
 void life_yield(int sig)
 {
     capture *c = &the_capture;
-    struct timespec t = {0, YIELD_NS};
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += YIELD_NS;
+    if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
     atomic_store(&c->yield, (uint32_t)sig);
     atomic_fetch_add(&handler.wake, 1);
     syscall(SYS_futex, &handler.wake, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-    if (atomic_load(&c->yield) == (uint32_t)sig)
-        syscall(SYS_futex, &c->yield, FUTEX_WAIT_PRIVATE, sig, &t, NULL, 0);
+    /* A sample ends the wait early: until a point in time, then, as often as it takes. */
+    while (atomic_load(&c->yield) == (uint32_t)sig)
+        if (syscall(SYS_futex, &c->yield, FUTEX_WAIT_BITSET_PRIVATE, sig, &until, NULL,
+                    FUTEX_BITSET_MATCH_ANY) != 0 &&
+            errno == ETIMEDOUT)
+            break;
 }
 
 /* Masks are set often, and mostly without ours: the system call comes last. */
