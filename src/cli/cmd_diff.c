@@ -31,7 +31,8 @@ static bool compare(comparison *x, err *e)
         .noise = o->noise.given ? o->noise.n : 0,
     };
     view_init(&x->before, &x->q.frames, &x->q.arena);
-    return view_add(&x->before, &x->base.doc.model, &x->q.o, 1, e) &&
+    select_opts chosen = question_select(&x->q, &x->base);
+    return view_add(&x->before, &x->base.doc.model, &chosen, 1, e) &&
            diff_of(&x->before, &x->q.v, &d, &x->q.arena, &x->d, e) && judge_gates(x, e);
 }
 
@@ -47,7 +48,7 @@ exit_code cmd_diff(cli *c)
     comparison x = {0};
     err e = {0};
     exit_code code;
-    if (!input_open(c, c->args[0], &x.base)) return c->worst;
+    if (!question_input(&x.q, c, c->args[0], &x.base)) return c->worst;
     if (!question_open(&x.q, c, c->args + 1, c->n_args - 1, BY_FUNCTION)) {
         input_close(&x.base);
         return c->worst;

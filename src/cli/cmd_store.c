@@ -3,8 +3,8 @@
 
 #include "cli/input.h"
 #include "cli/output.h"
-#include "base/when.h"
 #include "draw/human.h"
+#include "server/selection.h"
 #include "store/store.h"
 #include "wire/json.h"
 #include "wire/otlp.h"
@@ -156,19 +156,15 @@ static exit_code do_compact(cli *c, store *s)
 /* --select, --start and --end.  false: reported. */
 static bool take_selector(cli *c, arena *a, store_selector *q)
 {
+    const world *w = world_system();
+    kept_place k;
     err e = {0};
-    if (!store_selector_parse(str_of(c->o.select), a, q, &e)) {
-        cli_fail(c, EXIT_USAGE, "--select: %s (character %llu)", e.msg,
-                 (unsigned long long)e.offset);
-        return false;
-    }
-    if ((c->o.since && !time_parse(str_of(c->o.since), &q->start)) ||
-        (c->o.until && !time_parse(str_of(c->o.until), &q->end))) {
-        cli_fail(c, EXIT_USAGE,
-                 "--start and --end want a time: 2026-11-15T12:00:00Z, or seconds since 1970");
-        return false;
-    }
-    return true;
+    if (kept_parse(&c->o, c->args[1], a, &k, &e) &&
+        selection_of(&k.words, w->wall(w->who), a, q, &e))
+        return true;
+    if (e.code == ERR_MALFORMED) e.code = ERR_USAGE;
+    cli_fail_err(c, NULL, &e);
+    return false;
 }
 
 typedef struct exporting {

@@ -39,9 +39,10 @@ static bool compare(picture *p, err *e)
     tree_opts o = tree_options(q->c);
     const model *m = &p->base.doc.model;
     view before;
+    select_opts chosen = question_select(q, &p->base);
     view_init(&before, &q->frames, &q->arena);
-    return tree_of(&q->v, &o, &q->arena, &p->after, e) && view_add(&before, m, &q->o, 1, e) &&
-           tree_of(&before, &o, &q->arena, &p->before, e) && view_add(&q->v, m, &q->o, 1, e) &&
+    return tree_of(&q->v, &o, &q->arena, &p->after, e) && view_add(&before, m, &chosen, 1, e) &&
+           tree_of(&before, &o, &q->arena, &p->before, e) && view_add(&q->v, m, &chosen, 1, e) &&
            tree_of(&q->v, &o, &q->arena, &p->all, e);
 }
 
@@ -170,7 +171,7 @@ void flame_out(cli *c, flame_kind kind)
         cli_fail(c, EXIT_USAGE, "--json does not compare; kiln diff --json does");
         return;
     }
-    if (c->o.diff && !input_open(c, c->o.diff, &p.base)) return;
+    if (c->o.diff && !question_input(&p.q, c, c->o.diff, &p.base)) return;
     p.has_base = c->o.diff != NULL;
     if (question_open(&p.q, c, c->args, c->n_args, BY_FUNCTION)) {
         if (!draw(&p, kind, &e)) question_fail(&p.q, &e);

@@ -13,7 +13,8 @@ const char *input_name(const char *path) { return !strcmp(path, "-") ? "standard
 
 str input_title(const char *path)
 {
-    const char *slash = strrchr(path, '/');
+    const char *scheme = strstr(path, "://"), *slash = strrchr(path, '/');
+    if (scheme) return str_of(scheme + 3);
     return str_of(input_name(slash && slash[1] ? slash + 1 : path));
 }
 
@@ -40,16 +41,43 @@ read_opts input_read_opts(const cli *c, input *in)
     };
 }
 
-bool input_load(cli *c, const char *path, input *in)
+static bool nothing_kept(cli *c, input *in)
+{
+    cli_fail(c, EXIT_BAD_INPUT, "%s: nothing that fits is kept there", in->path);
+    input_close(in);
+    return false;
+}
+
+static bool load_kept(cli *c, kept_need need, input *in)
+{
+    err e = {0};
+    kept_place k;
+    in->kept = true;
+    bool ok = kept_parse(&c->o, in->path, &in->arena, &k, &e);
+    if (!ok) cli_fail_err(c, in->path, &e);
+    k.need = need;
+    ok = ok && kept_read(c, &k, &in->arena, max_bytes(c), &in->made);
+    arena_reset(&in->arena); /* it is read again, as any other file */
+    in->file.bytes = buf_view(&in->made);
+    if (ok && in->made.n) return true;
+    if (ok) return nothing_kept(c, in);
+    input_close(in);
+    return false;
+}
+
+static bool load(cli *c, const char *path, kept_need need, input *in)
 {
     err e = {0};
     *in = (input){.path = path};
     in->arena.budget = c->o.max_memory ? c->o.max_memory : DEFAULT_MAX_MEMORY;
     in->arena.seed = c->seed;
+    if (kept_is(path)) return load_kept(c, need, in);
     if (file_read(path, max_bytes(c), &in->file, &e)) return true;
     cli_fail_err(c, path, &e);
     return false;
 }
+
+bool input_load(cli *c, const char *path, input *in) { return load(c, path, KEPT_ALL, in); }
 
 /* What a person can do about it, where there is something. */
 static void advise(cli *c, const input *in, const err *e)
@@ -107,9 +135,9 @@ static void show_progress(void *who, uint64_t done, uint64_t all)
                (unsigned)(done / (all / 100)));
 }
 
-bool input_open(cli *c, const char *path, input *in)
+bool input_open_for(cli *c, const char *path, kept_need need, input *in)
 {
-    if (!input_load(c, path, in)) return false;
+    if (!load(c, path, need, in)) return false;
     err e = {0};
     read_opts o = input_read_opts(c, in);
     reading r = {c, in};
@@ -119,17 +147,23 @@ bool input_open(cli *c, const char *path, input *in)
     if (slow) cli_status(c, "reading %s ...", input_name(path));
     bool ok = format_read(in->file.bytes, &o, &in->arena, &in->doc, &e);
     cli_status(c, "%s", "");
-    if (ok) return true;
+    if (ok) return !in->kept || in->doc.model.profiles.n || nothing_kept(c, in);
     cli_fail_err(c, path, &e);
     advise(c, in, &e);
     input_close(in);
     return false;
 }
 
+bool input_open(cli *c, const char *path, input *in)
+{
+    return input_open_for(c, path, KEPT_ALL, in);
+}
+
 void input_close(input *in)
 {
     arena_free(&in->arena);
-    file_release(&in->file);
+    if (!in->kept) file_release(&in->file);
+    buf_free(&in->made);
 }
 
 void input_path_json(json_out *o, const char *path) { text_json(o, str_of(path)); }

@@ -1,12 +1,15 @@
-/* cli/input.h - a file named on the command line, read into a model. */
+/* cli/input.h - what is named on the command line, read into a model: a file, or what a store or a server keeps. */
 #pragma once
 #include "cli/cli.h"
+#include "cli/kept.h"
 #include "format/format.h"
 #include "sys/file.h"
 
 typedef struct input {
     const char *path;
+    bool kept; /* by a store or a server (cli/kept.h): OTLP in `made` */
     file_bytes file;
+    buf made;
     arena arena; /* everything below lives here */
     ledger ledger;
     document doc;
@@ -23,6 +26,8 @@ bool input_unpack(cli *c, const char *path, input *in);
  * --from nor --layout says otherwise.  Reported, in is closed. */
 bool input_holds_otlp(cli *c, input *in);
 /* The bytes and the model.  false: reported, nothing to close. */
+bool input_open_for(cli *c, const char *path, kept_need need, input *in);
+/* The same, of all that there is. */
 bool input_open(cli *c, const char *path, input *in);
 void input_close(input *in);
 

@@ -1,5 +1,6 @@
 /* kiln - the program.  Parses, dispatches, flushes; the commands do the rest. */
 #include "cli/cli.h"
+#include "cli/kept.h"
 #include "sys/pager.h"
 
 #include "sys/entropy.h"
@@ -33,6 +34,8 @@ static void dispatch(cli *c)
     } else if (c->o.help) {
         help_command(&c->out, c->command);
         code = EXIT_FINE;
+    } else if (!kept_asked(c)) {
+        code = EXIT_USAGE;
     } else {
         code = c->command->run(c);
     }

@@ -225,8 +225,9 @@ static const option_desc all_options[] = {
     {"all", 0, OPTION_FLAG, AT(all), ASKERS, NULL, NULL,
      "All profiles of the type, added up, instead of the first one."},
     {"start", 0, OPTION_TEXT, AT(since), ASKERS, "TIME", NULL,
-     "Observations from this time on: 2023-06-27T04:52:00Z, a Unix time, or a distance from the "
-     "begin of the profile such as +1.5s."},
+     "Observations from this time on: 2023-06-27T04:52:00Z, a Unix time, now-1h, or a distance "
+     "from "
+     "the begin of the profile such as +1.5s."},
     {"end", 0, OPTION_TEXT, AT(until), ASKERS, "TIME", NULL, "Observations before this time."},
     {"thread", 0, OPTION_TEXT, AT(thread), ASKERS, "PATTERN", NULL,
      "Samples of threads with this id or with such a name."},
@@ -325,6 +326,11 @@ static const option_desc all_options[] = {
     {"no-pager", 0, OPTION_FLAG, AT(no_pager), ASKERS, NULL, NULL,
      "Do not show long output on a terminal through $PAGER (default: less)."},
 
+    {"select", 0, OPTION_TEXT, AT(select), READERS, "SELECTOR", NULL,
+     "Of a server or a store, where the argument has no ?query=: cpu{service.name=\"shop\"} "
+     "(docs/sources.md)."},
+    {"token-file", 0, OPTION_PATH, AT(token_file), READERS, "FILE", NULL,
+     "The token for a server that wants one (default: the variable KILN_TOKEN)."},
     {"man", 0, OPTION_FLAG, AT(man), IN(HELP), NULL, NULL, "Print the manual page as roff."},
     {"max-bytes", 0, OPTION_SIZE, AT(max_bytes), READERS, "SIZE", NULL,
      "Most bytes an input may have, also after decompression (default 1GiB)."},

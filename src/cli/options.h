@@ -81,8 +81,8 @@ typedef struct cli_options {
     bool insecure, check_config;
     const char *config, *log_format, *forward;
 
-    /* store */
-    const char *select;
+    /* what a store or a server keeps (cli/kept.h) */
+    const char *select, *token_file;
 } cli_options;
 
 typedef enum option_kind {

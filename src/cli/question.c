@@ -3,6 +3,7 @@
 
 #include "cli/number.h"
 #include "cli/supply.h"
+#include "net/world.h"
 #include "query/cumulative.h"
 #include "query/unit.h"
 
@@ -84,7 +85,8 @@ static bool begin_of(question *q, uint64_t *begin, err *e)
     const model *m = &q->in[0].doc.model;
     u32s chosen;
     *begin = 0;
-    if (!select_profiles(m, &q->o, &q->arena, &chosen, e)) return false;
+    select_opts o = question_select(q, &q->in[0]);
+    if (!select_profiles(m, &o, &q->arena, &chosen, e)) return false;
     const profile *p = &m->profiles.v[chosen.v[0]];
     *begin = p->time_unix_nano;
     for (size_t i = 0; !p->time_unix_nano && i < p->n_samples; i++) {
@@ -98,15 +100,17 @@ static bool begin_of(question *q, uint64_t *begin, err *e)
 static bool take_time(question *q, const char *name, const char *text, uint64_t *out, err *e)
 {
     if (!text) return true;
+    const world *w = world_system();
     uint64_t ns, begin;
     if (text[0] != '+') {
-        if (time_parse(str_of(text), out)) return true;
+        if (time_parse_at(str_of(text), w->wall(w->who), out)) return true;
     } else if (duration_parse(str_of(text + 1), &ns)) {
         if (!begin_of(q, &begin, e)) return false;
         return !ckd_add(out, begin, ns) || err_set(e, ERR_USAGE, "--%s is too large", name);
     }
     return err_set(e, ERR_USAGE,
-                   "--%s wants a time such as 2023-06-27T04:52:00Z or +1.5s, not `%s`", name, text);
+                   "--%s wants a time such as 2023-06-27T04:52:00Z, now-1h or +1.5s, not `%s`",
+                   name, text);
 }
 
 /* A window over samples that have no time selects nothing: say why. */
@@ -125,6 +129,40 @@ static bool has_times(const question *q, err *e)
 
 /* ---- inputs ---- */
 
+/* Of cumulative profiles that hold each other the newest counts, when several are added up. */
+static bool drop_replaced(input *in, size_t n, arena *a, err *e)
+{
+    const model **m = arena_new(a, const model *, n);
+    cumulative found;
+    if (!m) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    for (size_t i = 0; i < n; i++) m[i] = &in[i].doc.model;
+    if (!cumulative_find(m, n, a, &found, e)) return false;
+    for (size_t i = 0; i < found.n; i++) {
+        const cumulative_ref *r = &found.v[i];
+        profile *p = &in[r->model].doc.model.profiles.v[r->profile];
+        if (r->replaced) p->n_samples = p->attrs.n = 0; /* nor is it the sum of any */
+    }
+    return true;
+}
+
+bool question_input(const question *q, cli *c, const char *path, input *in)
+{
+    kept_need least = q->o.by_sample ? KEPT_ALL : KEPT_SUMS;
+    err e = {0};
+    if (!input_open_for(c, path, kept_need_of(&c->o, least), in)) return false;
+    if (!in->kept || q->keep_replaced || drop_replaced(in, 1, &in->arena, &e)) return true;
+    cli_fail_err(c, path, &e);
+    input_close(in);
+    return false;
+}
+
+select_opts question_select(const question *q, const input *in)
+{
+    select_opts o = q->o;
+    if (in->kept) kept_chosen(&q->c->o, &o);
+    return o;
+}
+
 static bool open_inputs(question *q, const char **paths, size_t n)
 {
     q->in = calloc(n, sizeof *q->in);
@@ -133,7 +171,7 @@ static bool open_inputs(question *q, const char **paths, size_t n)
         return false;
     }
     for (; q->n_in < n; q->n_in++)
-        if (!input_open(q->c, paths[q->n_in], &q->in[q->n_in])) return false;
+        if (!question_input(q, q->c, paths[q->n_in], &q->in[q->n_in])) return false;
     return true;
 }
 
@@ -144,25 +182,10 @@ static bool weight_of(const question *q, size_t i, double *w, err *e)
     return !l->n || weight_parse(l->v[i], w, e);
 }
 
-/* Of cumulative profiles that hold each other the newest counts, when several are added up. */
-static bool drop_replaced(question *q, err *e)
-{
-    const model **m = arena_new(&q->arena, const model *, q->n_in);
-    cumulative found;
-    if (!m) return err_set(e, ERR_LIMIT, "the memory budget is spent");
-    for (size_t i = 0; i < q->n_in; i++) m[i] = &q->in[i].doc.model;
-    if (!cumulative_find(m, q->n_in, &q->arena, &found, e)) return false;
-    for (size_t i = 0; i < found.n; i++) {
-        const cumulative_ref *r = &found.v[i];
-        if (r->replaced) q->in[r->model].doc.model.profiles.v[r->profile].n_samples = 0;
-    }
-    return true;
-}
-
 static bool make_view(question *q, granularity by, err *e)
 {
     bool several = q->n_in > 1 || q->o.all || q->o.n_resources;
-    if (several && !q->keep_replaced && !drop_replaced(q, e)) return false;
+    if (several && !q->keep_replaced && !drop_replaced(q->in, q->n_in, &q->arena, e)) return false;
     q->by = chosen_granularity(&q->c->o, by);
     if (!frame_table_init(&q->frames, q->by, &q->arena, e)) return false;
     view_init(&q->v, &q->frames, &q->arena);
@@ -170,7 +193,8 @@ static bool make_view(question *q, granularity by, err *e)
         double w;
         q->at = i;
         if (!weight_of(q, i, &w, e)) return false;
-        if (!view_add(&q->v, &q->in[i].doc.model, &q->o, w, e)) return false;
+        select_opts o = question_select(q, &q->in[i]);
+        if (!view_add(&q->v, &q->in[i].doc.model, &o, w, e)) return false;
     }
     q->at = q->n_in == 1 ? 0 : q->n_in;
     return has_times(q, e);

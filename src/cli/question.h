@@ -23,6 +23,10 @@ typedef struct question {
 /* Opens all inputs and makes the view.  `by` is used unless an option says otherwise; `o.by_sample` and
  * `keep_replaced` in `q` are what the command itself wants.  false: reported, nothing to close. */
 bool question_open(question *q, cli *c, const char **paths, size_t n, granularity by);
+/* One more input for the same question: what it is compared with.  Closed by the caller.  false: reported. */
+bool question_input(const question *q, cli *c, const char *path, input *in);
+/* q->o as far as it still has to choose from this input. */
+select_opts question_select(const question *q, const input *in);
 /* The same over an input that is open already and stays the caller's. */
 bool question_lend(question *q, cli *c, input *in, granularity by);
 void question_close(question *q);

@@ -20,8 +20,9 @@ struct http_client {
 
     http_request now; /* under way */
     bool busy, sent;
-    bool reused;    /* `now` went out on a connection that had served before */
-    bool heard;     /* a byte came back since it was sent */
+    bool reused; /* `now` went out on a connection that had served before */
+    bool heard;  /* a byte came back since it was sent */
+    uint64_t n_heard;
     int32_t stream; /* HTTP/2 */
     unsigned served;
     loop_timer timeout, later;
@@ -142,6 +143,7 @@ static bool send_now(http_client *c, err *e)
 {
     c->sent = true;
     c->heard = false;
+    c->n_heard = 0;
     c->reused = c->served > 0;
     return c->h2 ? send_h2(c, e) : send_http1(c, e);
 }
@@ -231,6 +233,7 @@ static void on_data(void *who, conn *k, str bytes)
     err e = {0};
     bool first = !c->served && !c->heard && !c->spoke_h2;
     c->heard = c->spoke_h2 = true;
+    c->n_heard += bytes.n;
     bool ok = (!first || check_first(c, bytes, &e)) &&
               (c->h2 ? take_h2(c, bytes, &e) : take_http1(c, bytes, &e));
     if (ok) return;
@@ -322,5 +325,6 @@ void http_client_close(http_client *c)
     free(c);
 }
 
+uint64_t http_client_heard(const http_client *c) { return c->n_heard; }
 http_misfit http_client_misfit(const http_client *c) { return c->misfit; }
 const char *http_client_authority(const http_client *c) { return c->authority; }

@@ -53,6 +53,9 @@ void http_client_close(http_client *c); /* a request under way is forgotten */
 /* Sends; the views in *r must live until done.  Only when none is under way. */
 void http_client_send(http_client *c, const http_request *r);
 
+/* Bytes that came since the last request was sent: is it still coming? */
+uint64_t http_client_heard(const http_client *c);
+
 /* Of the last request. */
 http_misfit http_client_misfit(const http_client *c);
 

@@ -78,3 +78,9 @@ bool url_parse(str text, url *out, err *e)
     }
     return take_host((str){s.p, n}, out, e);
 }
+
+bool url_is_local(const url *u)
+{
+    return (u->host.n == 9 && !strncasecmp(u->host.p, "localhost", 9)) ||
+           str_starts(u->host, STR("127.")) || str_eq(u->host, STR("::1"));
+}

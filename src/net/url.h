@@ -16,3 +16,6 @@ typedef struct url {
 /* Views into `text`.  "host:4317" without a scheme is taken too.  User names, queries and other schemes
  * are refused.  ERR_USAGE. */
 NODISCARD bool url_parse(str text, url *out, err *e);
+
+/* localhost, 127.x.x.x or ::1. */
+bool url_is_local(const url *u);

@@ -243,6 +243,17 @@ static bool read_endpoint(const reading *r, otlp_config *c, err *e)
     return set_path(c, s.own, r->a, e);
 }
 
+static tls_files read_tls(const reading *r)
+{
+    return (tls_files){find(r, "CERTIFICATE").value, find(r, "CLIENT_CERTIFICATE").value,
+                       find(r, "CLIENT_KEY").value};
+}
+
+tls_files otlp_config_tls(const otlp_environment *env, arena *a)
+{
+    return read_tls(&(reading){OTLP_PROFILES, env, a});
+}
+
 bool otlp_config_read(otlp_signal signal, const otlp_environment *env, arena *a, otlp_config *out,
                       err *e)
 {
@@ -253,18 +264,11 @@ bool otlp_config_read(otlp_signal signal, const otlp_environment *env, arena *a,
         warn(&r, &protocol, "kiln speaks grpc and http/protobuf");
     if (pack.value && !otlp_codec_parse(str_of(pack.value), &out->codec))
         warn(&r, &pack, "kiln knows none, gzip and zstd");
-    setting ca = find(&r, "CERTIFICATE");
-    out->tls =
-        (tls_files){ca.value, find(&r, "CLIENT_CERTIFICATE").value, find(&r, "CLIENT_KEY").value};
+    out->tls = read_tls(&r);
     out->set_protocol = as_setter(&r, protocol.name);
-    out->set_ca = as_setter(&r, ca.name);
+    out->set_ca = as_setter(&r, find(&r, "CERTIFICATE").name);
     read_headers(&r, &out->headers);
     return read_endpoint(&r, out, e);
-}
-
-static bool is_this_machine(str host)
-{
-    return is(host, "localhost") || str_starts(host, STR("127.")) || str_eq(host, STR("::1"));
 }
 
 bool otlp_config_address(otlp_config *c, str address, bool guess, arena *a, err *e)
@@ -273,7 +277,7 @@ bool otlp_config_address(otlp_config *c, str address, bool guess, arena *a, err 
     if (!url_parse(address, &u, e)) return false;
     if (guess) c->protocol = u.port == 4317 ? OTLP_GRPC : OTLP_HTTP;
     if (!u.has_scheme) {
-        u.tls = !is_this_machine(u.host);
+        u.tls = !url_is_local(&u);
         if (!u.has_port) u.port = c->protocol == OTLP_GRPC ? 4317 : 4318, u.has_port = true;
     }
     c->to = u;

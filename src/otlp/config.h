@@ -43,6 +43,9 @@ const char *otlp_protocol_name(otlp_protocol p); /* "http/protobuf" */
 NODISCARD bool otlp_config_read(otlp_signal s, const otlp_environment *env, arena *a,
                                 otlp_config *out, err *e);
 
+/* The files of OTEL_EXPORTER_OTLP_CERTIFICATE and its kin alone, for those who talk to a server otherwise. */
+tls_files otlp_config_tls(const otlp_environment *env, arena *a);
+
 /* Replaces the endpoint: an address that a person typed.  With a path it is taken as it stands, otherwise
  * the signal's own is used.  Without a scheme: plaintext to this machine, TLS elsewhere; without a scheme
  * and a port: the usual one of the protocol.  `guess`: port 4317 means gRPC, others HTTP. */

@@ -1,5 +1,7 @@
 #include "query/diff.h"
 
+#include "query/summed.h"
+
 #include "base/ban.h"
 #include <math.h>
 
@@ -35,7 +37,8 @@ typedef struct sizes {
 static void add_profile(sizes *s, const view *v, const view_part *part)
 {
     bool fits = period_fits(v, part);
-    double size = 0;
+    summed of = profile_summed(part->m, part->p);
+    double size = 0, squares = 0;
     for (size_t i = 0; i < part->p->n_samples; i++) {
         sample x = sample_at(part->m, part->p, i);
         for (uint32_t k = 0; k < sample_observations(&x); k++) {
@@ -43,10 +46,11 @@ static void add_profile(sizes *s, const view *v, const view_part *part)
             if (w < 0) s->negative = true;
             w *= part->weight;
             size += w;
-            s->squares += w * w;
+            squares += w * w;
         }
     }
     s->sum += size;
+    s->squares += of.is ? of.squares * part->weight * part->weight : squares;
     if (fits)
         s->periods += size / ((double)part->p->period * part->weight);
     else

@@ -1,6 +1,7 @@
 #include "query/select.h"
 
 #include "query/internal.h"
+#include "query/summed.h"
 
 #include "base/ban.h"
 
@@ -197,6 +198,7 @@ static bool take_samples(rows *x, size_t first, err *e)
     view *v = x->v;
     const select_opts *o = x->o;
     bool window = o->start || o->end;
+    int64_t before = v->total;
     for (size_t i = 0; i < x->p->n_samples; i++) {
         sample s = sample_at(x->m, x->p, i);
         int64_t value = LIKELY(s.n_values == 1) ? s.values[0] : sample_total(&s, &v->saturated);
@@ -215,7 +217,11 @@ static bool take_samples(rows *x, size_t first, err *e)
         r->value = add_clamped(r->value, value, &v->saturated);
         v->n_selected++;
     }
-    v->n_samples += x->p->n_samples;
+    summed of = profile_summed(x->m, x->p);
+    v->n_samples += of.is ? of.n_samples : x->p->n_samples;
+    if (of.is && of.absolute > 0)
+        v->total = add_clamped(before, abs_clamped(weighted(of.absolute, x->weight, &v->saturated)),
+                               &v->saturated);
     return true;
 }
 

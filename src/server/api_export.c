@@ -5,7 +5,7 @@
 #include "server/questions.h"
 #include "base/ban.h"
 
-/* sums=1: one sample a stack, which is what a flame graph needs and far less to send. */
+/* sums=1: one sample a stack (and set of attributes, unless attributes=0), which is what a flame graph needs and far less to send. */
 bool api_export(ask *k, err *e)
 {
     str name = params_get(&k->p, "format");
@@ -17,7 +17,8 @@ bool api_export(ask *k, err *e)
         .budget = ask_budget(k, 2), .names = true, .by_series = true, .by_attributes = true};
     if (!f || !f->write)
         return err_set(e, ERR_USAGE, "format wants the name of one that `kiln formats` writes");
-    if (!params_flag(&k->p, "sums", &sums, e) || !params_flag(&k->p, "gzip", &gzip, e))
+    if (!params_flag(&k->p, "sums", &sums, e) || !params_flag(&k->p, "gzip", &gzip, e) ||
+        !params_flag(&k->p, "attributes", &o.by_attributes, e))
         return false;
     bool ok = sums ? store_read_sums(k->store, &k->q, &o, k->a, &m, &k->looked, e)
                    : store_read(k->store, &k->q, &o, k->a, &m, &k->looked, e);

@@ -1,6 +1,7 @@
 #include "store/answer.h"
 
 #include "model/graft.h"
+#include "store/told.h"
 #include "base/ban.h"
 
 /* What is added up apart: a type, or with by_series a resource and a scope besides. */
@@ -8,6 +9,7 @@ typedef struct sum_class {
     profile head; /* strings of the result */
     resource resource;
     scope scope;
+    told told; /* by_series */
     /* Samples of the result, unless attributes tell them apart. */
     u32s stacks;
     i64s sums;
@@ -195,34 +197,35 @@ static bool on_dict(void *who, const model *m, err *e)
 
 /* ---- classes ---- */
 
-static bool same_class(const summing *x, const sum_class *c, const profile *head, const resource *r,
-                       const scope *s)
+static bool same_class(const summing *x, const sum_class *c, const sum_class *like,
+                       const resource *r, const scope *s)
 {
-    const profile *h = &c->head;
+    const profile *h = &c->head, *head = &like->head;
     if (h->sample_type.type != head->sample_type.type ||
         h->sample_type.unit != head->sample_type.unit)
         return false;
-    return !x->by_series ||
-           (h->period_type.type == head->period_type.type &&
-            h->period_type.unit == head->period_type.unit && h->period == head->period &&
-            resource_equal(&c->resource, r) && scope_equal(&c->scope, s));
+    return !x->by_series || (h->period_type.type == head->period_type.type &&
+                             h->period_type.unit == head->period_type.unit &&
+                             h->period == head->period && told_fits(&c->told, &like->told) &&
+                             resource_equal(&c->resource, r) && scope_equal(&c->scope, s));
 }
 
 static uint32_t class_of(summing *x, const model *m, const profile *p)
 {
     const scope *s = &m->scopes.v[p->scope];
     const resource *r = &m->resources.v[s->resource];
-    profile head = {.period = p->period, .has_sample_type = p->has_sample_type};
-    head.sample_type = (value_type){graft_string(&x->g, p->sample_type.type),
-                                    graft_string(&x->g, p->sample_type.unit)};
-    head.period_type = (value_type){graft_string(&x->g, p->period_type.type),
-                                    graft_string(&x->g, p->period_type.unit)};
+    sum_class like = {.head = {.period = p->period, .has_sample_type = p->has_sample_type}};
+    like.head.sample_type = (value_type){graft_string(&x->g, p->sample_type.type),
+                                         graft_string(&x->g, p->sample_type.unit)};
+    like.head.period_type = (value_type){graft_string(&x->g, p->period_type.type),
+                                         graft_string(&x->g, p->period_type.unit)};
+    if (x->by_series && p->attrs.n) told_attrs(&like.told, &x->g, p);
     for (size_t i = x->classes.n; i-- > 0;) /* the last one met is the likeliest */
-        if (same_class(x, &x->classes.v[i], &head, r, s)) return (uint32_t)i;
+        if (same_class(x, &x->classes.v[i], &like, r, s)) return (uint32_t)i;
     builder copy = {.a = x->keep};
     sum_class *c = vec_push(x->keep, &x->classes);
     if (!c) return UINT32_MAX;
-    c->head = head;
+    *c = like;
     if (x->by_series) {
         c->resource = *builder_resource(&copy, r);
         c->scope = *builder_scope(&copy, s);
@@ -278,12 +281,19 @@ static bool sum_profile(summing *x, const chunk *c, size_t i, err *e)
     if (class != x->class && !settle(x, e)) return false;
     x->class = class;
     x->k.answer->n_profiles++;
-    if (y.covered && !y.open && !y.links && !x->by_attributes) return add_all(x, m, p), true;
+    told *t = x->by_series ? &x->classes.v[class].told : NULL;
+    if (t) told_time(t, &x->k.f.q, p);
+    if (y.covered && !y.open && !y.links && !x->by_attributes) {
+        add_all(x, m, p);
+        if (t) told_profile(t, m, p);
+        return true;
+    }
     for (size_t j = 0; j < p->n_samples; j++) {
         sample s = sample_at(m, p, j);
         if (!choose_sample(&x->k, &y, &x->cut, m, &s, &yes, e)) return false;
         if (!yes) continue;
         x->k.n_found++;
+        if (t) told_sample(t, &s);
         if (!x->by_attributes)
             add_dense(x, s.stack, sample_total(&s, NULL));
         else if (!add_attributed(x, class, &s))
@@ -317,6 +327,7 @@ static void put_class(summing *x, const sum_class *c, uint32_t first_row)
     p->period = c->head.period;
     p->time_unix_nano = start;
     p->duration_nano = end > start ? end - start : 0;
+    if (x->by_series) told_put(&c->told, &x->b, p);
     for (uint32_t i = first_row; i; i = x->rows.v[i - 1].next) {
         const sum_row *r = &x->rows.v[i - 1];
         builder_sample(&x->b, &(sample){.stack = r->stack,
@@ -330,7 +341,7 @@ static void put_class(summing *x, const sum_class *c, uint32_t first_row)
 static bool put_classes(summing *x, err *e)
 {
     uint32_t *first = arena_new(x->keep, uint32_t, x->classes.n);
-    if (!first) return no_room(e);
+    if (!first || (x->by_series && !builder_index(&x->b))) return no_room(e);
     for (size_t i = x->rows.n; i-- > 0;) {
         sum_row *r = &x->rows.v[i];
         r->next = first[r->class];

@@ -171,7 +171,9 @@ typedef struct store_read_opts {
 
     /* store_read_sums */
     bool
-        by_series; /* one profile for each resource, scope and type; otherwise one for each type and unit */
+        by_series; /* one profile for each resource, scope, type and period, which says kiln.sum.samples and kiln.sum.squares and
+                      keeps what tells how to read it (drop_frames, cumulative: such a profile is not added to others);
+                      otherwise one for each type and unit */
     bool by_attributes; /* samples of different attributes stay apart */
 } store_read_opts;
 

@@ -105,7 +105,7 @@ static void test_errors(void **state)
         {"kiln conv x", "unknown command `conv`; did you mean `convert`?"},
         {"kiln frobnicate", "unknown command `frobnicate`; `kiln help` lists the commands"},
         {"kiln info --jsno x", "unknown option `--jsno`; did you mean `--json`?"},
-        {"kiln info --strict x", "unknown option `--strict`; `kiln help info` lists the options"},
+        {"kiln info --strict x", "unknown option `--strict`; did you mean `--select`?"},
         {"kiln info --zzzzzz x", "unknown option `--zzzzzz`; `kiln help info` lists the options"},
         {"kiln info -z x", "unknown option `-z`; `kiln help info` lists the options"},
         {"kiln --nonsense", "unknown option `--nonsense`; try `kiln --help`"},

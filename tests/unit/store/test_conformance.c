@@ -1,4 +1,5 @@
 /* What every engine has to keep, written against store.h alone and run over a table of engines. */
+#include "query/summed.h"
 #include "../../support/random_model.h"
 #include "../../support/store_models.h"
 
@@ -404,6 +405,14 @@ static void check_questions(under_test *t, rng *r, const char *when)
         if (sum_digest(&read, &q) != sum_digest(&sums, &q))
             fail_msg("%s: sums differ from what is read (question %d)", when, i);
         assert_u64(x.n_samples, n_samples(&read));
+        store_read_opts apart = {.by_series = true, .by_attributes = i & 1};
+        uint64_t n_told = 0;
+        assert_ok(store_read_sums(t->s, &q, &apart, &a, &sums, &x, &e), &e);
+        if (sum_digest(&read, &q) != sum_digest(&sums, &q))
+            fail_msg("%s: sums by series differ from what is read (question %d)", when, i);
+        for (size_t k = 0; k < sums.profiles.n; k++)
+            n_told += profile_summed(&sums, &sums.profiles.v[k]).n_samples;
+        assert_u64(n_told, n_samples(&read));
         if (!q.end) {
             arena_free(&a);
             continue;

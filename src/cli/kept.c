@@ -1,0 +1,134 @@
+#include "cli/kept.h"
+
+#include "server/selection.h"
+#include "base/ban.h"
+#include <strings.h>
+#include <sys/stat.h>
+
+static bool is_address(const char *arg)
+{
+    return !strncasecmp(arg, "http://", 7) || !strncasecmp(arg, "https://", 8);
+}
+
+/* Bytes of the argument that say where. */
+static size_t where_ends(const char *arg)
+{
+    struct stat st;
+    if (is_address(arg)) return strcspn(arg, "?#");
+    return stat(arg, &st) == 0 ? strlen(arg) : strcspn(arg, "?");
+}
+
+bool kept_is(const char *arg)
+{
+    struct stat st;
+    char dir[4096];
+    if (is_address(arg)) return true;
+    size_t n = where_ends(arg);
+    if (n >= sizeof dir) return false;
+    memcpy(dir, arg, n);
+    dir[n] = '\0';
+    return stat(dir, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* ---- words ---- */
+
+static bool no_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
+
+static bool take_words(const char *text, arena *a, kept_place *k, err *e)
+{
+    size_t n = strcspn(text, "#");
+    char *target = arena_alloc(a, n + 1);
+    if (!target) return no_memory(e);
+    target[0] = '/';
+    memcpy(target + 1, text, n);
+    if (!params_parse((str){target, n + 1}, a, &k->words, e)) {
+        if (e->code == ERR_MALFORMED) e->code = ERR_USAGE;
+        return false;
+    }
+    for (size_t i = 0; i < k->words.v.n; i++) {
+        str key = k->words.v.v[i].key;
+        if (!selection_has(key))
+            return err_set(e, ERR_USAGE,
+                           "`%.*s` chooses nothing; query, start, end, trace_id, span_id and "
+                           "profile_id do",
+                           (int)(key.n < 40 ? key.n : 40), key.p);
+    }
+    return true;
+}
+
+/* A distance from the begin of the profile is nothing that a store could know. */
+static bool is_distance(const char *time) { return time && time[0] == '+'; }
+static bool is_whole_id(const char *hex) { return hex && strlen(hex) == 32; }
+
+/* Words that the options add, unless the argument says otherwise. */
+static bool add_options(const cli_options *o, arena *a, kept_place *k, err *e)
+{
+    const struct {
+        const char *key, *value;
+    } words[] = {
+        {"query", o->select},
+        {"start", is_distance(o->since) ? NULL : o->since},
+        {"end", is_distance(o->until) ? NULL : o->until},
+        {"trace_id", o->trace_id},
+        {"span_id", o->span_id},
+        {"profile_id", is_whole_id(o->wanted_id) ? o->wanted_id : NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (words[i].value && !params_get(&k->words, words[i].key).p &&
+            !params_set(&k->words, words[i].key, str_of(words[i].value), a))
+            return no_memory(e);
+    return true;
+}
+
+bool kept_parse(const cli_options *o, const char *arg, arena *a, kept_place *out, err *e)
+{
+    size_t n = where_ends(arg);
+    *out = (kept_place){.arg = arg, .server = is_address(arg)};
+    char *where = arena_alloc(a, n + 1);
+    if (!where) return no_memory(e);
+    memcpy(where, arg, n);
+    where[n] = '\0';
+    out->where = where;
+    return take_words(arg + n, a, out, e) && add_options(o, a, out, e);
+}
+
+/* ---- needs ---- */
+
+/* Trace and span may stand among the tags, and sums do not tell them apart. */
+static bool asks_for_links(const char *keys)
+{
+    return keys && (strstr(keys, "trace_id") || strstr(keys, "span_id"));
+}
+
+kept_need kept_need_of(const cli_options *o, kept_need least)
+{
+    bool id = o->wanted_id && !is_whole_id(o->wanted_id);
+    if (is_distance(o->since) || is_distance(o->until) || id || o->tagfocus || o->tagignore ||
+        asks_for_links(o->tagroot) || asks_for_links(o->tagleaf))
+        return KEPT_ALL;
+    if ((o->thread || o->tagroot || o->tagleaf) && least > KEPT_ATTRIBUTES) return KEPT_ATTRIBUTES;
+    return least;
+}
+
+void kept_chosen(const cli_options *o, select_opts *s)
+{
+    s->all = true;
+    s->trace_id = s->span_id = (str){0};
+    if (!is_distance(o->since)) s->start = 0;
+    if (!is_distance(o->until)) s->end = 0;
+    if (is_whole_id(o->wanted_id)) s->profile_id = (str){0};
+}
+
+bool kept_asked(cli *c)
+{
+    bool found = kept_is(c->o.diff ? c->o.diff : "");
+    for (size_t i = 0; i < c->n_args && !found; i++) found = kept_is(c->args[i]);
+    if (found || !c->o.select || command_index(c->command) == COMMAND_STORE) return true;
+    cli_fail(c, EXIT_USAGE, "--select is for a server or a store, and no argument is one");
+    return false;
+}
+
+bool kept_read(cli *c, const kept_place *k, arena *a, size_t max_bytes, buf *out)
+{
+    return (k->server ? kept_read_server : kept_read_store)(c, k, a, max_bytes, out);
+}

@@ -1,0 +1,72 @@
+/* The directory that `kiln serve` fills, read by ourselves. */
+#include "cli/kept.h"
+
+#include "server/selection.h"
+#include "store/store.h"
+#include "wire/otlp.h"
+#include "base/ban.h"
+#include <unistd.h>
+
+static void on_say(void *who, store_said what, const char *text)
+{
+    (void)what;
+    cli_note(who, "%s", text);
+}
+
+static bool is_store(const char *dir, arena *a, err *e)
+{
+    static const char file[] = "/catalog.db";
+    size_t n = strlen(dir);
+    char *path = arena_alloc(a, n + sizeof file);
+    if (!path) return err_set(e, ERR_LIMIT, "the memory budget is spent");
+    memcpy(path, dir, n);
+    memcpy(path + n, file, sizeof file);
+    return access(path, F_OK) == 0 ||
+           err_set(e, ERR_MALFORMED, "a directory, but no store of `kiln serve`");
+}
+
+static bool read_model(store *s, const kept_place *k, const store_selector *q, arena *a, model *m,
+                       store_answer *answer, err *e)
+{
+    store_read_opts o = {
+        .names = true, .by_series = true, .by_attributes = k->need == KEPT_ATTRIBUTES};
+    bool ok = k->need == KEPT_ALL ? store_read(s, q, &o, a, m, answer, e)
+                                  : store_read_sums(s, q, &o, a, m, answer, e);
+    if (!ok) return false;
+    if (answer->partial)
+        return err_set(e, ERR_LIMIT, "it is too much (%s); --start, --end and --select choose less",
+                       answer->why);
+    return true;
+}
+
+static bool read_store(cli *c, const kept_place *k, arena *a, buf *out, store_answer *answer,
+                       err *e)
+{
+    const world *w = world_system();
+    store_selector q;
+    model m;
+    if (!is_store(k->where, a, e) || !selection_of(&k->words, w->wall(w->who), a, &q, e))
+        return false;
+    store *s = store_open(
+        k->where, &(store_opts){.read_only = true, .no_threads = true, .say = on_say, .who = c}, e);
+    bool ok = s && read_model(s, k, &q, a, &m, answer, e) &&
+              (!m.profiles.n || otlp_encode(&m, NULL, out, e));
+    store_close(s);
+    return ok;
+}
+
+bool kept_read_store(cli *c, const kept_place *k, arena *a, size_t max_bytes, buf *out)
+{
+    err e = {0};
+    store_answer answer = {0};
+    out->limit = max_bytes;
+    cli_status(c, "reading %s ...", k->where);
+    bool ok = read_store(c, k, a, out, &answer, &e);
+    cli_status(c, "%s", "");
+    if (!ok && strstr(e.path, "query")) e.code = ERR_USAGE;
+    if (!ok) cli_fail_err(c, k->arg, &e);
+    if (ok && answer.n_damaged)
+        cli_note(c, "%s: %llu damaged blocks are left out", k->arg,
+                 (unsigned long long)answer.n_damaged);
+    return ok;
+}
