@@ -48,10 +48,14 @@ static void target(str text, arena *a)
         memcpy(key, p.v.v[i].key.p, p.v.v[i].key.n);
         key[p.v.v[i].key.n] = '\0';
         MUST(params_get(&p, key).n <= text.n);
-        e = (err){0}, MUST(params_number(&p, key, 1000, &v, &e) ? v <= 1000 : e.code == ERR_USAGE);
-        e = (err){0}, MUST(params_flag(&p, key, &flag, &e) || e.code == ERR_USAGE);
-        e = (err){0}, MUST(params_time(&p, key, NOW, &v, &e) || e.code == ERR_USAGE);
-        e = (err){0}, MUST(params_duration(&p, key, &v, &e) || e.code == ERR_USAGE);
+        e = (err){0};
+        MUST(params_number(&p, key, 1000, &v, &e) ? v <= 1000 : e.code == ERR_USAGE);
+        e = (err){0};
+        MUST(params_flag(&p, key, &flag, &e) || e.code == ERR_USAGE);
+        e = (err){0};
+        MUST(params_time(&p, key, NOW, &v, &e) || e.code == ERR_USAGE);
+        e = (err){0};
+        MUST(params_duration(&p, key, &v, &e) || e.code == ERR_USAGE);
         selector(p.v.v[i].value, a);
     }
 }

@@ -210,6 +210,15 @@ static verdict read_logs(str bytes, const read_opts *o, arena *a, received *out,
     return VERDICT_TAKEN;
 }
 
+/* A request of OTLP is one message.  Four bytes of zeros would be a frame with nothing in it: a megabyte of them a quarter of a
+ * million messages.  Files may be streams. */
+static bool is_one(const receive_route *r, const received *got, err *e)
+{
+    bool many = framing_detect(got->payload, true) == FRAMING_LENGTHS || got->doc.parts.n > 1;
+    if (r->kind == RECEIVE_UPLOAD || !many) return true;
+    return err_set(e, ERR_MALFORMED, "a stream of messages: send them one by one, or to /upload");
+}
+
 verdict receive_read(const receive_route *r, const http_message *m, const receive_opts *o, arena *a,
                      received *out, err *e)
 {
@@ -225,10 +234,12 @@ verdict receive_read(const receive_route *r, const http_message *m, const receiv
         snprintf(out->recognised, sizeof out->recognised, "nothing");
         return VERDICT_TAKEN;
     }
+    if (!is_one(r, out, e)) return VERDICT_MALFORMED;
     if (r->kind == RECEIVE_LOGS)
         v = read_logs(out->payload, &read, a, out, e);
     else if (!format_read(out->payload, &read, a, &out->doc, e))
         v = failed(e);
+    if (v == VERDICT_TAKEN && !is_one(r, out, e)) v = VERDICT_MALFORMED;
     out->n_items = out->doc.model.profiles.n + out->n_rejected;
     if (v == VERDICT_TAKEN) recognise(out);
     return v;

@@ -25,6 +25,7 @@ struct api {
     loop *loop;
     pool *pool;
     api_opts o;
+    uint64_t seed;        /* of hash tables: random */
     pthread_mutex_t lock; /* of `idle` */
     store *readers[MAX_READERS];
     store *idle[MAX_READERS];
@@ -179,8 +180,10 @@ void api_request(api *a, http_exchange *x)
         reply(x, &k, &e);
         return;
     }
-    *q = (question){
-        .job = {.work = work, .done = worked}, .of = a, .x = x, .arena.budget = a->o.memory};
+    *q = (question){.job = {.work = work, .done = worked},
+                    .of = a,
+                    .x = x,
+                    .arena = {.budget = a->o.memory, .seed = a->seed}};
     *http_exchange_user(x) = q;
     if (!take_request(q, http_exchange_message(x))) {
         fail(q);
@@ -213,6 +216,7 @@ api *api_open(loop *l, pool *p, const api_opts *o, err *e)
     if (a->o.readers > MAX_READERS) a->o.readers = MAX_READERS;
     if (!a->o.max_ns) a->o.max_ns = MAX_NS;
     if (!a->o.memory) a->o.memory = MEMORY;
+    a->seed = loop_world(l)->random(loop_world(l)->who);
     for (unsigned i = 0; i < a->o.readers; i++) {
         store *s = store_open(o->store, &(store_opts){.read_only = true}, e);
         if (!s) return api_close(a), NULL;

@@ -9,9 +9,10 @@
 #include <strings.h>
 
 #define IN_LOOP ((size_t)256 << 10)
-#define UNPACKED_IN_LOOP                                                                           \
-    16 /* times IN_LOOP: what gets larger than that is read again in the pool */
-#define MEMORY ((size_t)256 << 20)
+#define UNPACKED_IN_LOOP 4 /* times IN_LOOP: what gets larger than that is read again in the pool */
+#define MAX_MESSAGE ((size_t)128 << 20)
+#define MEMORY ((size_t)160 << 20)
+#define SHARE 4 /* of message and memory: what needs more is read again when no other such one is */
 #define KEEP_ARENA ((size_t)8 << 20)
 #define RETRY_PRESSED NS_PER_S
 #define RETRY_DISK (5 * NS_PER_S)
@@ -33,7 +34,7 @@ typedef struct request {
     uint64_t n_samples, n_duplicates;
     uint64_t deadline; /* loop_now; 0: none */
     size_t n_bytes;
-    size_t max_message; /* a reload may change it meanwhile */
+    size_t max_message, memory; /* a reload may change them meanwhile */
     char peer[80];
 } request;
 
@@ -43,7 +44,8 @@ struct ingest {
     pool *pool;
     ingest_opts o;
     ingest_ears ears;
-    arena scratch; /* of the request that is read in the loop */
+    arena
+        scratch; /* of the request that is read in the loop; its seed, a random one, is that of all */
     ledger ledger; /* of the same */
     ledger losses;
     ingest_counts n;
@@ -284,18 +286,36 @@ static void keep(request *r, const ledger *losses)
 
 /* ---- reading ---- */
 
+/* Into the pool, or refused. */
+static void submit(request *r)
+{
+    r->verdict = VERDICT_UNAVAILABLE; /* unless it gets that far */
+    r->why = (err){0};
+    err_set(&r->why, ERR_SYS, "the server is going away");
+    if (r->ledger && pool_submit(r->of->pool, &r->job)) return;
+    r->why = (err){0};
+    err_set(&r->why, ERR_LIMIT, "too many large requests at once");
+    fail(r, VERDICT_PRESSED);
+}
+
 /* What the sender would throw away when it came. */
 static bool is_late(const request *r) { return r->deadline && loop_now(r->of->loop) > r->deadline; }
 
 static void work(job *j)
 {
     request *r = (request *)j;
+    size_t share = j->large ? 1 : SHARE;
+    r->arena.budget = r->memory / share;
     r->ledger->n = 0;
     r->why = (err){0};
-    r->verdict = receive_read(&r->route, &r->message,
-                              &(receive_opts){.max_message = r->max_message, .ledger = r->ledger},
-                              &r->arena, &r->got, &r->why);
-    copy_onward(r);
+    r->verdict =
+        receive_read(&r->route, &r->message,
+                     &(receive_opts){.max_message = r->max_message / share, .ledger = r->ledger},
+                     &r->arena, &r->got, &r->why);
+    if (r->verdict == VERDICT_TAKEN)
+        copy_onward(r);
+    else
+        arena_free(&r->arena); /* may wait for the loop for a while */
 }
 
 static void worked(job *j)
@@ -304,9 +324,12 @@ static void worked(job *j)
     if (is_late(r)) {
         err_set(&r->why, ERR_LIMIT, "the deadline of the call has passed");
         fail(r, VERDICT_LATE);
-        return;
+    } else if (r->verdict == VERDICT_TOO_LARGE && !j->large) {
+        j->large = true;
+        submit(r);
+    } else {
+        keep(r, r->ledger);
     }
-    keep(r, r->ledger);
 }
 
 static void read_in_pool(request *r)
@@ -314,15 +337,11 @@ static void read_in_pool(request *r)
     ingest *i = r->of;
     http_message *m = http_exchange_message(r->x);
     r->ledger = malloc(sizeof *r->ledger);
-    r->arena = (arena){.budget = i->o.memory};
-    r->job = (job){.work = work, .done = worked};
-    r->verdict = VERDICT_UNAVAILABLE; /* unless it gets that far */
-    err_set(&r->why, ERR_SYS, "the server is going away");
+    r->memory = i->o.memory;
+    r->arena.seed = i->scratch.seed;
+    r->job = (job){.work = work, .done = worked, .large = m->body.n > r->max_message / SHARE};
     http_message_move(m, &r->message);
-    if (r->ledger && pool_submit(i->pool, &r->job)) return;
-    r->why = (err){0};
-    err_set(&r->why, ERR_LIMIT, "too many large requests at once");
-    fail(r, VERDICT_PRESSED);
+    submit(r);
 }
 
 /* Few bytes may be much work: a quarter of a megabyte of gzip is a quarter of a gigabyte of zeros, and everybody waits for the
@@ -405,7 +424,7 @@ void ingest_refuse(ingest *i, http_exchange *x, const receive_route *route, verd
 void ingest_limits(ingest *i, const ingest_opts *o)
 {
     i->o = *o;
-    if (!i->o.max_message) i->o.max_message = (size_t)256 << 20;
+    if (!i->o.max_message) i->o.max_message = MAX_MESSAGE;
     if (!i->o.in_loop) i->o.in_loop = IN_LOOP;
     if (!i->o.memory) i->o.memory = MEMORY;
 }
@@ -417,6 +436,7 @@ ingest *ingest_open(loop *l, store *s, pool *p, const ingest_opts *o, const inge
     if (!i) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
     i->loop = l, i->store = s, i->pool = p, i->ears = *ears;
     ingest_limits(i, o);
+    i->scratch.seed = loop_world(l)->random(loop_world(l)->who);
     pthread_mutex_init(&i->lock, NULL);
     return i;
 }

@@ -21,6 +21,7 @@ struct pool {
     jobs waiting, finished;
     size_t max;
     bool closing;
+    bool large; /* one is running */
     pthread_t threads[MAX_THREADS];
     unsigned n_threads;
 };
@@ -43,17 +44,39 @@ static job *take(jobs *q)
     return j;
 }
 
+/* The first that may run now; NULL: none may. */
+static job *take_next(pool *p)
+{
+    job *before = NULL;
+    for (job *j = p->waiting.first; j; before = j, j = j->next) {
+        if (j->large && p->large) continue;
+        *(before ? &before->next : &p->waiting.first) = j->next;
+        if (!j->next) p->waiting.last = before;
+        p->waiting.n--;
+        return j;
+    }
+    return NULL;
+}
+
 static void *run(void *who)
 {
     pool *p = who;
     pthread_mutex_lock(&p->lock);
-    for (;;) {
-        while (!p->waiting.first && !p->closing) pthread_cond_wait(&p->come, &p->lock);
-        if (p->closing) break;
-        job *j = take(&p->waiting);
+    while (!p->closing) {
+        job *j = take_next(p);
+        if (!j) {
+            pthread_cond_wait(&p->come, &p->lock);
+            continue;
+        }
+        bool large = j->large;
+        p->large |= large;
         pthread_mutex_unlock(&p->lock);
         j->work(j);
         pthread_mutex_lock(&p->lock);
+        if (large) { /* the next large one may have been passed over by a thread that sleeps now */
+            p->large = false;
+            pthread_cond_signal(&p->come);
+        }
         put(&p->finished, j);
         loop_wake(p->loop);
     }

@@ -10,7 +10,8 @@ typedef struct pool pool;
 
 typedef struct job {
     void (*work)(struct job *j); /* in a thread of the pool */
-    void (*done)(struct job *j); /* in the loop's thread; frees the job */
+    void (*done)(struct job *j); /* in the loop's thread; frees the job, or submits it again */
+    bool large;                  /* needs much memory: one of these runs at a time */
     struct job *next;
 } job;
 

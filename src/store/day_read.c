@@ -10,7 +10,7 @@ day *day_open(const day_opts *o, day_name name, size_t memory, err *e)
     day *d = calloc(1, sizeof *d);
     if (!d) return (void)err_sys(e, ENOMEM, "no memory to open a file of the store"), NULL;
     d->name = name;
-    d->a.budget = memory;
+    d->a.budget = memory, d->a.seed = o->seed;
     if (!database_open(&d->db, o, name, e)) {
         free(d);
         return NULL;

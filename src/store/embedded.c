@@ -165,6 +165,7 @@ static store *embedded_open(const char *where, const store_opts *o, err *e)
                           .write = !o->read_only,
                           .no_sync = o->no_sync,
                           .seed = x->world->random(x->world->who)};
+    x->scratch.seed = x->item.seed = x->files.seed;
     if (ok) {
         reader_init(&x->r, &x->files, x->o.memory / 2, x->world);
         x->r.broken = on_broken;

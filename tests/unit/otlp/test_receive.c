@@ -96,7 +96,7 @@ typedef struct asked {
     const char *type, *coding;
     const char *method;
     codec pack;
-    enum { GOOD, CUT, EMPTY, TWICE, LYING } body;
+    enum { GOOD, CUT, EMPTY, TWICE, LYING, ZEROS } body;
     bool grpc;
     size_t max;
     verdict v;
@@ -128,6 +128,8 @@ static const asked cases[] = {
      VERDICT_TAKEN, ANSWER_ACCEPTED},
     {"http empty", "application/x-protobuf", NULL, "POST", CODEC_NONE, EMPTY, false, 0,
      VERDICT_TAKEN, ANSWER_ACCEPTED},
+    {"http zeros", "application/x-protobuf", NULL, "POST", CODEC_NONE, ZEROS, false, 0,
+     VERDICT_MALFORMED, ANSWER_REFUSED},
     {"http xml", "text/xml", NULL, "POST", CODEC_NONE, GOOD, false, 0, VERDICT_MEDIA,
      ANSWER_REFUSED},
     {"http br", "application/x-protobuf", "br", "POST", CODEC_NONE, GOOD, false, 0, VERDICT_MEDIA,
@@ -145,6 +147,7 @@ static void fill(const asked *c, str bytes, http_message *m)
     err e = {0};
     buf packed = {0};
     if (c->body == CUT) bytes.n -= 3;
+    if (c->body == ZEROS) bytes = STR("\0\0\0\0\0\0\0\0"); /* two empty frames of a file */
     assert_ok(pack(c->pack, bytes, &packed, &e), &e);
     for (int i = 0; i < (c->body == TWICE ? 2 : 1) && c->body != EMPTY; i++) {
         uint8_t prefix[GRPC_PREFIX];
