@@ -53,6 +53,21 @@ static bool skip_record(void *who, uint64_t seq, str bytes, err *e)
     return true;
 }
 
+/* Whoever wrote these may have died before the sync.  We read them, so what is put again counts as there: it has to be. */
+static bool sync_segments(journal *j, uint64_t through, err *e)
+{
+    for (size_t i = 0; i < j->n; i++) {
+        char path[JOURNAL_PATH];
+        if (i + 1 < j->n && j->v[i + 1].first_seq <= through + 1) continue;
+        segment_path(j->dir, j->v[i].number, path);
+        vfile *f = vfile_open(j->vfs, path, VFILE_WRITE, e);
+        bool ok = f && vfile_sync(f, e);
+        vfile_close(f);
+        if (!ok) return false;
+    }
+    return true;
+}
+
 bool journal_open(journal *j, sqlite3_vfs *vfs, const char *dir, const world *w, bool no_sync,
                   uint64_t through, err *e)
 {
@@ -63,6 +78,7 @@ bool journal_open(journal *j, sqlite3_vfs *vfs, const char *dir, const world *w,
     for (size_t i = 0; ok && i < list.n; i++) ok = add_segment(j, list.v[i], e);
     free(list.v);
     journal_scan scan = {.from = through + 1, .to = UINT64_MAX};
+    ok = ok && (no_sync || sync_segments(j, through, e));
     ok = ok && journal_read(vfs, dir, &scan, skip_record, NULL, e);
     if (ok && scan.last >= j->next_seq) j->next_seq = scan.last + 1;
     /* Numbers that a segment promised are not used again, even if nothing of it can be read any more. */

@@ -1,7 +1,8 @@
 /* store_kill [KILLS] - a process puts numbered profiles and is killed, again and again: at any moment, and at the points where
  * it matters (after the sync and before the acknowledgement, before and after compaction's commit).  What was acknowledged is
- * there exactly once, and what was put again is not there twice. */
+ * there exactly once, and what was put again is not there twice.  Every third time the power fails, too. */
 #include "../support/numbered.h"
+#include "../support/power.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -49,7 +50,9 @@ static void child(const char *dir, uint64_t next, doom d)
     static waiting window[WINDOW];
     err e = {0};
     store *s = store_open(
-        dir, &(store_opts){.max_raw = 64 << 10, .at = at_point, .say = say, .who = &d}, &e);
+        dir,
+        &(store_opts){.max_raw = 64 << 10, .vfs = "bad", .at = at_point, .say = say, .who = &d},
+        &e);
     if (!s) {
         fprintf(stderr, "# open: %s\n", e.msg);
         _exit(3);
@@ -105,7 +108,7 @@ static bool verify(const char *dir, const bool *acknowledged, uint64_t n_acknowl
     err e = {0};
     store_check c;
     uint32_t *count = calloc(MAX_NUMBERS, sizeof *count);
-    store *s = store_open(dir, &(store_opts){.no_threads = true}, &e);
+    store *s = store_open(dir, &(store_opts){.no_threads = true, .vfs = "bad"}, &e);
     bool ok = s && numbered_count(s, count, MAX_NUMBERS, &e) && store_verify(s, NULL, NULL, &c, &e);
     if (!ok) snprintf(why, size, "%s", e.msg);
     if (ok && c.n_problems)
@@ -128,8 +131,10 @@ int main(int argc, char **argv)
     bool *acknowledged = calloc(MAX_NUMBERS, 1);
     uint64_t n = 0, last = 0, idle = 0;
     char why[256] = "";
-    place p = place_new();
+    place p = place_new(), kept = place_new();
     bool good = true;
+    bad_vfs_register(false);
+    bad_power = kept.dir;
     printf("1..2\n");
     for (unsigned i = 0; i < kills && good; i++) {
         int fd[2];
@@ -137,6 +142,8 @@ int main(int argc, char **argv)
         while (next < MAX_NUMBERS && acknowledged[next]) next++;
         next -= next < 5 ? next : 5; /* some of it again: retries */
         doom d = {points[i % ARRAY_LEN(points)], (unsigned)rand_r(&seed) % 12};
+        *bad_now = (bad_plan){.kind = i % 4 == 1 ? BAD_DIE_UNSYNCED : BAD_NONE,
+                              .after = rand_r(&seed) % 12};
         if (pipe(fd) != 0) return 1;
         fflush(stdout);
         pid_t pid = fork();
@@ -146,11 +153,13 @@ int main(int argc, char **argv)
             child(p.dir, next, d);
         }
         close(fd[1]);
+        *bad_now = (bad_plan){0};
         last = n;
         /* Long enough to get somewhere on a busy machine: an eighth of the rounds dies before it can. */
         follow(fd[0], pid, now() + (i % 8 == 0 ? 0.002 : 0.03 + rand_r(&seed) % 150 * 1e-3),
                acknowledged, &n);
         close(fd[0]);
+        if (i % 3 == 2 && !power_cut(p.dir, &seed)) return 1;
         idle += n == last;
         if (i % 10 == 9) good = verify(p.dir, acknowledged, n, why, sizeof why);
     }
@@ -161,6 +170,7 @@ int main(int argc, char **argv)
            good ? "" : ": ", why);
     printf("%s 2 - there was something to lose\n", n > kills ? "ok" : "not ok");
     place_free(&p);
+    place_free(&kept);
     free(acknowledged);
     return 0;
 }

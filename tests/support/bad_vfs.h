@@ -4,8 +4,10 @@
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef enum bad_kind {
     BAD_NONE,
@@ -15,7 +17,8 @@ typedef enum bad_kind {
     BAD_SYNC,
     BAD_OPEN,
     BAD_DIE_TORN,     /* half of a write, then SIGKILL */
-    BAD_DIE_JOURNAL,  /* after a sync of the journal */
+    BAD_DIE_UNSYNCED, /* before a sync of the journal */
+    BAD_DIE_JOURNAL,  /* after it */
     BAD_DIE_DATABASE, /* after a sync of a database: compaction */
     BAD_DIE_ANSWER,   /* before the first answer that follows a sync (bad_disk.c) */
     BAD_DIE_ANSWERED, /* after it */
@@ -45,11 +48,44 @@ static bool bad_hits(bad_kind kind)
 
 static void bad_end(void) { raise(SIGKILL); }
 
+/* What would be left of a file without power: its bytes at the last sync, kept in this directory under its inode.  NULL: nobody
+ * asks.  power.h cuts it. */
+static const char *bad_power;
+
 typedef struct bad_file {
     sqlite3_file base;
     sqlite3_file *real;
     bool database; /* not the journal */
+    char path[512];
 } bad_file;
+
+/* All of it or what was there before. */
+static bool bad_copy(const char *from, const char *to)
+{
+    static __thread char piece[1 << 16];
+    char next[600];
+    snprintf(next, sizeof next, "%s.next", to);
+    FILE *in = fopen(from, "rb"), *out = fopen(next, "wb");
+    bool ok = in && out;
+    for (size_t n; ok && (n = fread(piece, 1, sizeof piece, in));) ok = fwrite(piece, 1, n, out) == n;
+    ok = (!in || fclose(in) == 0) && ok;
+    ok = (!out || fclose(out) == 0) && ok;
+    return ok && rename(next, to) == 0;
+}
+
+/* Where the bytes of this file are kept; false: there is none. */
+static bool bad_kept(const char *path, char out[600])
+{
+    struct stat st;
+    if (!bad_power || stat(path, &st) != 0) return false;
+    return snprintf(out, 600, "%s/%llu", bad_power, (unsigned long long)st.st_ino) > 0;
+}
+
+static bool bad_keep(const bad_file *f)
+{
+    char to[600] = "";
+    return !bad_power || !f->path[0] || (bad_kept(f->path, to) && bad_copy(f->path, to));
+}
 
 #define REAL(f) (((bad_file *)(void *)(f))->real)
 
@@ -85,8 +121,11 @@ static int bad_truncate(sqlite3_file *f, sqlite3_int64 n)
 static int bad_sync(sqlite3_file *f, int flags)
 {
     if (bad_hits(BAD_SYNC)) return SQLITE_IOERR_FSYNC;
+    const bad_file *b = (bad_file *)(void *)f;
+    if (!b->database && bad_hits(BAD_DIE_UNSYNCED)) bad_end();
     int rc = bad_no_sync ? SQLITE_OK : REAL(f)->pMethods->xSync(REAL(f), flags);
-    if (bad_hits(((bad_file *)(void *)f)->database ? BAD_DIE_DATABASE : BAD_DIE_JOURNAL)) bad_end();
+    if (rc == SQLITE_OK && !bad_keep(b)) rc = SQLITE_IOERR_FSYNC;
+    if (bad_hits(b->database ? BAD_DIE_DATABASE : BAD_DIE_JOURNAL)) bad_end();
     __atomic_fetch_add(&bad_synced, 1, __ATOMIC_RELEASE);
     return rc;
 }
@@ -153,11 +192,21 @@ static int bad_open(sqlite3_vfs *v, sqlite3_filename name, sqlite3_file *f, int 
     bad_file *b = (bad_file *)(void *)f;
     *b = (bad_file){.real = (sqlite3_file *)(void *)(b + 1),
                     .database = name && strstr(name, ".db") != NULL};
+    snprintf(b->path, sizeof b->path, "%s", name ? name : "");
     memset(b->real, 0, (size_t)bad_real->szOsFile);
     if (bad_hits(BAD_OPEN)) return SQLITE_CANTOPEN;
     int rc = bad_real->xOpen(bad_real, name, b->real, flags, out);
     if (rc == SQLITE_OK) b->base.pMethods = &bad_methods;
     return rc;
+}
+
+/* Another file may get its inode. */
+static int bad_delete(sqlite3_vfs *v, const char *path, int sync)
+{
+    (void)v;
+    char kept[600] = "";
+    if (bad_kept(path, kept)) (void)remove(kept);
+    return bad_real->xDelete(bad_real, path, sync);
 }
 
 /* Registered as "bad"; `usual`: and taken by who names none. */
@@ -170,5 +219,6 @@ static void bad_vfs_register(bool usual)
     v.zName = "bad";
     v.szOsFile = (int)sizeof(bad_file) + bad_real->szOsFile;
     v.xOpen = bad_open;
+    v.xDelete = bad_delete;
     sqlite3_vfs_register(&v, usual);
 }
