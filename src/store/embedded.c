@@ -78,12 +78,29 @@ static bool load_keys(embedded *x, err *e)
     return true;
 }
 
+/* A damaged catalogue says nothing that the other files do not. */
+static bool open_catalog(embedded *x, err *e)
+{
+    err why = {0};
+    if (catalog_open(&x->catalog, &x->files, &why)) return true;
+    if (why.code == ERR_MALFORMED) {
+        embedded_set_aside(x, "catalog.db", &why);
+        return catalog_open(&x->catalog, &x->files, e);
+    }
+    if (e) *e = why;
+    return false;
+}
+
 /* What an earlier process left: files that can be read, what is in the journal, keys. */
 static bool recover(embedded *x, err *e)
 {
-    if (!reader_begin(&x->r, 0, 0, e)) return false;
+    x->r.alone = true;
+    bool begun = reader_begin(&x->r, 0, 0, e);
+    x->r.alone = false;
+    if (!begun) return false;
+    bool ok = !x->r.gap || catalog_set(&x->catalog, "through", x->r.through, e); /* for readers */
     x->through = x->r.through;
-    bool ok = load_keys(x, e);
+    ok = ok && load_keys(x, e);
     for (size_t i = 0; i < x->r.items.n; i++) {
         x->raw_bytes += x->r.items.v[i].bytes.n + JOURNAL_RECORD;
         x->raw_items++;
@@ -171,7 +188,7 @@ static store *embedded_open(const char *where, const store_opts *o, err *e)
         x->r.broken = on_broken;
         x->r.who = x;
     }
-    ok = ok && (o->read_only || (catalog_open(&x->catalog, &x->files, e) && recover(x, e)));
+    ok = ok && (o->read_only || (open_catalog(x, e) && recover(x, e)));
     ok = ok && (o->read_only || o->no_threads || start_threads(x, e));
     if (ok) return &x->base;
     embedded_close(&x->base);

@@ -99,6 +99,7 @@ bool embedded_work(store *s, bool *more, err *e);
 bool embedded_compact(store *s, err *e);
 void *embedded_compactor(void *who);
 void embedded_quarantine(embedded *x, day_name name, const err *why);
+void embedded_set_aside(embedded *x, const char *name, const err *why); /* under `work` */
 
 /* embedded_look.c */
 bool embedded_stats(store *s, arena *a, store_stats *out, err *e);

@@ -251,10 +251,27 @@ bool embedded_retain(embedded *x, err *e)
 
 /* ---- quarantine ---- */
 
-void embedded_quarantine(embedded *x, day_name name, const err *why)
+void embedded_set_aside(embedded *x, const char *name, const err *why)
 {
     static const char *const tails[] = {"", "-wal", "-shm"};
-    char text[DAY_NAME], from[DAY_PATH], to[DAY_PATH];
+    char from[DAY_PATH], to[DAY_PATH];
+    for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
+        snprintf(from, sizeof from, "%s/%s%s", x->dir, name, tails[i]);
+        snprintf(to, sizeof to, "%s/%s.corrupt%s", x->dir, name, tails[i]);
+        if (rename(from, to) != 0 && errno != ENOENT)
+            embedded_say(x, STORE_TROUBLE, "store: %s cannot be renamed: %s", from,
+                         strerror(errno));
+    }
+    embedded_say(x, STORE_QUARANTINE, "store: %s is damaged and set aside as %s.corrupt: %s", name,
+                 name, why->msg);
+    pthread_mutex_lock(&x->lock);
+    x->n.quarantined++;
+    pthread_mutex_unlock(&x->lock);
+}
+
+void embedded_quarantine(embedded *x, day_name name, const err *why)
+{
+    char text[DAY_NAME];
     day_name_text(name, text);
     if (x->read_only) {
         embedded_say(x, STORE_QUARANTINE, "store: %s is damaged and left out: %s", text, why->msg);
@@ -264,18 +281,9 @@ void embedded_quarantine(embedded *x, day_name name, const err *why)
         day_writer_close(x->w);
         x->w = NULL;
     }
-    for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
-        snprintf(from, sizeof from, "%s/%s%s", x->dir, text, tails[i]);
-        snprintf(to, sizeof to, "%s/%s.corrupt%s", x->dir, text, tails[i]);
-        if (rename(from, to) != 0 && errno != ENOENT)
-            embedded_say(x, STORE_TROUBLE, "store: %s cannot be renamed: %s", from,
-                         strerror(errno));
-    }
-    embedded_say(x, STORE_QUARANTINE, "store: %s is damaged and set aside as %s.corrupt: %s", text,
-                 text, why->msg);
-    pthread_mutex_lock(&x->lock);
-    x->n.quarantined++;
-    pthread_mutex_unlock(&x->lock);
+    /* Before the file that says so is gone; while we recover it is found out anew.  On a broken disk the next look tries again. */
+    if (x->through && !catalog_set(&x->catalog, "through", x->through, NULL)) return;
+    embedded_set_aside(x, text, why);
 }
 
 /* ---- who calls ---- */

@@ -61,7 +61,9 @@ typedef struct journal_scan {
     uint64_t from, to; /* sequence numbers, both inside */
     uint64_t last;     /* seen; from - 1: none */
     uint64_t n_items, n_bytes, n_damaged;
-    bool gap; /* the record `from` is no longer there: it was compacted meanwhile */
+    bool
+        gap; /* the record `from` is no longer there: it was compacted meanwhile, or the file that had it is gone: */
+    uint64_t first; /* of those that are there */
 } journal_scan;
 
 /* Visits records in order.  `bytes` live until the visitor returns.  ERR_MISMATCH: a segment was used again under the reader, who

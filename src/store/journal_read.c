@@ -123,6 +123,8 @@ bool journal_read(sqlite3_vfs *vfs, const char *dir, journal_scan *s, journal_vi
     if (!segments_list(vfs, dir, &list, e)) return false;
     walk k = {.s = s, .visit = visit, .who = who};
     s->gap = list.n && list.v[0].first_seq > s->from;
+    s->first = s->gap ? list.v[0].first_seq : s->from;
+    if (s->gap) s->last = s->first - 1;
     bool ok = true;
     for (size_t i = 0; ok && i < list.n; i++) {
         uint64_t limit = i + 1 < list.n ? list.v[i + 1].first_seq : UINT64_MAX;

@@ -1,7 +1,9 @@
 #include "store/reader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <unistd.h>
 #include "wire/otlp.h"
 #include "base/ban.h"
 
@@ -135,6 +137,20 @@ static bool keep_item(void *who, uint64_t seq, str bytes, err *e)
     return take_item(to->bytes, &to->x);
 }
 
+/* Nobody compacts, so what is not there now will not be found in a moment.  A writer keeps the catalogue right. */
+static bool nobody_compacts(const reader *r)
+{
+    char path[DAY_PATH];
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (r->alone) return true;
+    snprintf(path, sizeof path, "%s/lock", r->o.dir);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return errno == ENOENT;
+    bool free = fcntl(fd, F_OFD_GETLK, &all) == 0 && all.l_type == F_UNLCK;
+    close(fd);
+    return free;
+}
+
 static bool read_journal(reader *r, uint64_t start, uint64_t end, bool *again, err *e)
 {
     err why = {0};
@@ -145,7 +161,9 @@ static bool read_journal(reader *r, uint64_t start, uint64_t end, bool *again, e
     r->items.n = r->items.cap = 0;
     r->n_damaged = 0;
     bool ok = journal_read(r->o.vfs, r->o.dir, &s, keep_item, &g, &why);
-    *again = s.gap || (!ok && why.code == ERR_MISMATCH);
+    r->gap = ok && s.gap && nobody_compacts(r);
+    if (r->gap) r->through = s.first - 1;
+    *again = (s.gap && !r->gap) || (!ok && why.code == ERR_MISMATCH);
     r->n_damaged += s.n_damaged;
     if (!ok && !*again && e) *e = why;
     return ok || *again;
@@ -153,8 +171,14 @@ static bool read_journal(reader *r, uint64_t start, uint64_t end, bool *again, e
 
 static bool read_catalog(reader *r, err *e)
 {
-    if (!r->catalog.db.db && !catalog_open(&r->catalog, &r->o, e)) return false;
-    return catalog_get(&r->catalog, "through", &r->through, e);
+    err why = {0};
+    if ((r->catalog.db.db || catalog_open(&r->catalog, &r->o, &why)) &&
+        catalog_get(&r->catalog, "through", &r->through, &why))
+        return true;
+    catalog_close(&r->catalog);
+    if (why.code == ERR_MALFORMED) return true; /* as good as none; who writes sets it aside */
+    if (e) *e = why;
+    return false;
 }
 
 bool reader_begin(reader *r, uint64_t start, uint64_t end, err *e)

@@ -31,6 +31,9 @@ typedef struct reader {
     uint64_t through;
     uint64_t n_damaged; /* in the journal, this time */
     bool begun;
+    bool alone; /* we write the directory, and nobody compacts */
+    bool
+        gap; /* the file that says what was compacted is gone; `through` is where the journal begins */
     /* A file is damaged: told once a file and look. */
     void (*broken)(void *who, day_name name, const err *why);
     void *who;

@@ -67,7 +67,8 @@ static bool bad_copy(const char *from, const char *to)
     snprintf(next, sizeof next, "%s.next", to);
     FILE *in = fopen(from, "rb"), *out = fopen(next, "wb");
     bool ok = in && out;
-    for (size_t n; ok && (n = fread(piece, 1, sizeof piece, in));) ok = fwrite(piece, 1, n, out) == n;
+    for (size_t n; ok && (n = fread(piece, 1, sizeof piece, in));)
+        ok = fwrite(piece, 1, n, out) == n;
     ok = (!in || fclose(in) == 0) && ok;
     ok = (!out || fclose(out) == 0) && ok;
     return ok && rename(next, to) == 0;

@@ -238,6 +238,54 @@ static void sets_damaged_files_aside(void **state)
     place_free(&p);
 }
 
+/* The newest file says through which number the journal was compacted.  Without it, and without the catalogue, what the journal has
+ * beyond is served, by who writes and by who reads only. */
+static void serves_the_journal_alone(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 4; how++) {
+        place p = place_new();
+        hand_world w;
+        err e = {0};
+        hand_world_init(&w, NOON);
+        store *s = open_at(p.dir, &w, (store_opts){.no_threads = true});
+        put_number(s, 0);
+        assert_ok(store_compact(s, &e), &e);
+        store_close(s); /* removes the journal */
+        s = open_at(p.dir, &w, (store_opts){.no_threads = true});
+        put_number(s, 1);
+        assert_ok(store_commit(s, &e), &e);
+        store_close(s);
+        if (how & 1) scribble(p.dir, "2026-09-10.0.db", 0, 4096);
+        if (how & 2) scribble(p.dir, "catalog.db", 0, 4096);
+        uint32_t count[3] = {0};
+        store *before = open_at(p.dir, &w, (store_opts){.read_only = true});
+        assert_ok(numbered_count(before, count, 3, &e), &e);
+        assert_int_equal(count[0], !(how & 1));
+        assert_int_equal(count[1], 1);
+        store_close(before);
+        s = open_at(p.dir, &w, (store_opts){.no_threads = true});
+        store *beside = open_at(p.dir, &w, (store_opts){.read_only = true});
+        put_number(s, 2);
+        assert_ok(store_commit(s, &e), &e);
+        store *who[] = {s, beside};
+        for (size_t i = 0; i < ARRAY_LEN(who); i++) {
+            memset(count, 0, sizeof count);
+            assert_ok(numbered_count(who[i], count, 3, &e), &e);
+            assert_int_equal(count[0], !(how & 1));
+            assert_int_equal(count[1], 1);
+            assert_int_equal(count[2], 1);
+        }
+        assert_ok(store_compact(s, &e), &e);
+        memset(count, 0, sizeof count);
+        assert_ok(numbered_count(beside, count, 3, &e), &e);
+        assert_int_equal(count[1] + count[2], 2);
+        store_close(beside);
+        store_close(s);
+        place_free(&p);
+    }
+}
+
 static void on_problem(void *who, const char *text)
 {
     assert_true(text[0] != 0);
@@ -388,10 +436,10 @@ static void refuses_under_pressure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_every_layout),     cmocka_unit_test(removes_old_days),
-        cmocka_unit_test(removes_by_bytes),       cmocka_unit_test(sets_damaged_files_aside),
-        cmocka_unit_test(finds_changed_bytes),    cmocka_unit_test(reads_beside_the_writer),
-        cmocka_unit_test(refuses_under_pressure),
+        cmocka_unit_test(keeps_every_layout),       cmocka_unit_test(removes_old_days),
+        cmocka_unit_test(removes_by_bytes),         cmocka_unit_test(sets_damaged_files_aside),
+        cmocka_unit_test(serves_the_journal_alone), cmocka_unit_test(finds_changed_bytes),
+        cmocka_unit_test(reads_beside_the_writer),  cmocka_unit_test(refuses_under_pressure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
