@@ -9,4 +9,6 @@ ask_fn api_tree, api_top;                    /* api_graph.c */
 ask_fn api_diff;                             /* api_diff.c */
 ask_fn api_counts;                           /* api_time.c */
 ask_fn api_heat;                             /* api_heat.c */
+ask_fn api_lanes, api_chart;                 /* api_lanes.c */
+ask_fn api_openapi;                          /* openapi.c */
 ask_fn api_export;                           /* api_export.c */

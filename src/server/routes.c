@@ -5,7 +5,7 @@
 #include <string.h>
 
 const ask_param ask_params[ASK_N_PARAMS] = {
-#define X(id, name, kind, example, what) {name, kind, example, what},
+#define X(id, name, kind, example, what) {#id, name, kind, example, what},
     ASK_PARAMS(X)
 #undef X
 };
@@ -17,14 +17,17 @@ const ask_shape ask_shapes[] = {
                "scope_version:text"},
     {"profile", "id:hex series:int time:int duration:int received:int samples:int sender:text "
                 "recognised:text losses:int"},
-    {"lanes", "name:texts thread_id:ints process_id:ints resource:ints first:ints n:ints "
-              "sum:ints"},
+    {"error", "error:text"},
+    {"looked_at", "samples:int profiles:int series:int blocks:int items:int bytes:int damaged:int "
+                  "ns:int"},
     {"side", "sum:int samples:real seconds:real"},
 };
 const size_t ask_n_shapes = ARRAY_LEN(ask_shapes);
 
 #define ANSWERS (ASK_SELECTION | ASK_ENCODED)
 #define VALUES "type:text unit:text sum:int "
+#define THREADS                                                                                    \
+    "type:text unit:text start:int end:int untimed:int intervals:bool resources:[attributes] "
 
 const ask_route ask_routes[] = {
     {"labels", api_labels, ANSWERS, "names of labels", "keys:[text:text series:int]", NULL},
@@ -71,8 +74,20 @@ const ask_route ask_routes[] = {
      "cum_before:ints cum_after:ints flat_change:reals cum_change:reals flat_q:reals cum_q:reals "
      "flat:ints cum:ints} changed:int verdicts:texts",
      NULL},
+    {"lanes", api_lanes, ANSWERS | ASK_VIEW, "threads over time",
+     THREADS "lanes:{name:texts thread_id:ints process_id:ints resource:ints sum:ints first:ints "
+             "n:ints} frames:@frames states:texts events:{time:ints duration:ints value:ints "
+             "state:ints frame:ints}",
+     NULL},
+    {"chart", api_chart, ANSWERS | ASK_VIEW | ASK_P(GAP),
+     "a flame chart: a box for each frame while it stays on the stack",
+     THREADS "lanes:{name:texts thread_id:ints process_id:ints resource:ints sum:ints} "
+             "frames:@frames max_depth:int boxes:{lane:ints time:ints duration:ints depth:ints "
+             "frame:ints value:ints}",
+     NULL},
     {"export", api_export, ASK_SELECTION | ASK_P(FORMAT) | ASK_P(SUMS) | ASK_P(GZIP),
      "the selection as a file", NULL, "application/octet-stream"},
+    {"openapi.json", api_openapi, 0, "this document", NULL, "application/json"},
     {"status", NULL, 0, "the server itself: senders, layouts, losses, queues, the store", NULL,
      "application/json"},
 };

@@ -79,6 +79,7 @@ enum {
      ASK_P(TAGFOCUS) | ASK_P(TAGIGNORE) | ASK_P(TAGROOT) | ASK_P(TAGLEAF) | ASK_P(GRANULARITY))
 
 typedef struct ask_param {
+    const char *id; /* in the document */
     const char *name;
     ask_kind kind;
     const char *example, *what;
