@@ -1,7 +1,7 @@
 /* store.c - what the store costs: bytes a sample, put, compaction, three flame graph questions; beside the same data as rows
  * in SQLite, in the same run.
  *
- *   bench/store [--samples N] [--hours H] [--dir DIR] [--json FILE] [--no-rows]
+ *   bench/store [--samples N] [--hours H] [--dir DIR] [--json FILE] [--no-rows] [--keep]
  *
  * The data: 50 services send a profile every five minutes; observations are a Poisson process in ns, each with a stack that a
  * Zipf law (s = 1) takes from 100 000 (every service has its own order of them), one of 16 threads (thread.id, thread.name) and,
@@ -514,7 +514,7 @@ int main(int argc, char **argv)
 {
     uint64_t samples = 20000000, hours = 24;
     const char *dir = "/tmp/kiln-bench-store", *json = NULL;
-    bool rows = true;
+    bool rows = true, keep = false;
     for (int i = 1; i < argc; i++) {
         bool more = i + 1 < argc;
         if (more && !strcmp(argv[i], "--samples"))
@@ -527,9 +527,11 @@ int main(int argc, char **argv)
             json = argv[++i];
         else if (!strcmp(argv[i], "--no-rows"))
             rows = false;
+        else if (!strcmp(argv[i], "--keep"))
+            keep = true;
         else
             return fprintf(stderr, "usage: store [--samples N] [--hours H] [--dir DIR] [--json "
-                                   "FILE] [--no-rows]\n"),
+                                   "FILE] [--no-rows] [--keep]\n"),
                    2;
     }
     question q[] = {{.name = "service, 1 h", .service = 7, .hours = 1},
@@ -553,7 +555,7 @@ int main(int argc, char **argv)
     store_close(s);
     r.peak = peak_rss();
     free(d.cumulative);
-    clear(dir);
+    if (!keep) clear(dir);
     if (rows) {
         char path[4096];
         sqlite3 *db;

@@ -81,12 +81,13 @@ static bool add_times(block_builder *b, arena *a, const model *m, const profile 
         b->times.v[b->times.n++] = (int64_t)t;
         see_time(b, t);
     }
-    const int64_t *n_values = b->n_values.v + b->n_values.n - p->n_samples;
+    size_t first = b->n_times.n;
     for (size_t i = 0; i < p->n_samples; i++) {
         uint32_t n = spans_at(&p->time_span, i).n;
+        uint64_t n_values = (uint64_t)b->n_values.v[first + i];
         b->n_times.v[b->n_times.n++] = n;
-        b->n_observations += n_values[i] ? (uint64_t)n_values[i] : n;
-        if (!n_values[i]) b->total = (int64_t)((uint64_t)b->total + n);
+        b->n_observations += n_values ? n_values : n;
+        if (!n_values) b->total = (int64_t)((uint64_t)b->total + n);
         if (!n) see_time(b, moment);
     }
     return true;

@@ -118,7 +118,7 @@ static const char SCHEMA[] =
     "CREATE TABLE block(id INTEGER PRIMARY KEY, series INTEGER, first INTEGER, last INTEGER, "
     "n_profiles INTEGER, n_samples INTEGER,"
     " n_observations INTEGER, total INTEGER, marks BLOB, data BLOB);"
-    "CREATE INDEX block_series ON block(series, first);"
+    "CREATE INDEX block_series ON block(series, first, last);"
     "CREATE TABLE payload(id INTEGER PRIMARY KEY, data BLOB);"
     "CREATE TABLE keys(id INTEGER PRIMARY KEY, data BLOB);"
     "CREATE TABLE raw(seq INTEGER PRIMARY KEY, data BLOB);"

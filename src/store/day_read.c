@@ -202,8 +202,9 @@ sqlite3_stmt *day_blocks(day *d, const day_series *s, uint64_t start, uint64_t e
 {
     sqlite3_stmt *q = kept(d, &d->ask_blocks,
                            "SELECT id, first, last, n_profiles, n_samples, "
-                           "n_observations, total, marks, data, series FROM block "
-                           "WHERE series = ? AND first <= ? AND last >= ? ORDER BY id",
+                           "n_observations, total, marks, data, series FROM block WHERE id IN "
+                           "(SELECT id FROM block WHERE series = ? AND first <= ? AND last >= ?) "
+                           "ORDER BY id", /* numbers are sorted, not blocks */
                            e);
     if (!q) return NULL;
     sqlite3_bind_int64(q, 1, s->id);

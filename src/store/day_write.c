@@ -75,9 +75,7 @@ static uint64_t local_hash(const hash_index *index, uint32_t id)
     return (uint64_t)(h ^ h >> 16) << 32;
 }
 
-/* The number that the series has for a stack or list of the file; LOCAL_FAR: it has none. */
-#define LOCAL_FAR (UINT32_MAX - 1)
-static uint32_t local_of(day_writer *w, uint32_t series_i, local_kind kind, uint32_t id)
+uint32_t day_writer_local(day_writer *w, uint32_t series_i, local_kind kind, uint32_t id)
 {
     u32s *list = &w->series.v[series_i].local[kind];
     hash_index *index = &w->series.v[series_i].index[kind];
@@ -134,7 +132,7 @@ static bool load_series(day_writer *w, const day *d)
         const u32s *locals[LOCAL_KINDS] = {&s->stacks, &s->lists, &s->profile_lists};
         for (unsigned kind = 0; kind < LOCAL_KINDS; kind++) {
             for (size_t k = 0; k < locals[kind]->n; k++)
-                if (local_of(w, (uint32_t)i, (local_kind)kind, locals[kind]->v[k]) != k)
+                if (day_writer_local(w, (uint32_t)i, (local_kind)kind, locals[kind]->v[k]) != k)
                     return false;
             w->series.v[i].saved[kind] = (uint32_t)locals[kind]->n;
         }
@@ -167,8 +165,12 @@ day_writer *day_writer_open(const day_opts *o, day_name name, size_t memory, err
     ok = ok && load(w, o, e);
     ok = ok && (w->put_block = database_prepare(
                     &w->db, "INSERT INTO block VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", e));
+    ok = ok &&
+         (w->get_block = database_prepare(&w->db, "SELECT data FROM block WHERE id = ?", e)) &&
+         (w->drop_block = database_prepare(&w->db, "DELETE FROM block WHERE id = ?", e));
     ok =
         ok && (w->put_payload = database_prepare(&w->db, "INSERT INTO payload(data) VALUES(?)", e));
+    ok = ok && day_writer_find_small(w, e);
     if (ok) return w;
     day_writer_close(w);
     return NULL;
@@ -178,6 +180,8 @@ void day_writer_close(day_writer *w)
 {
     if (!w) return;
     sqlite3_finalize(w->put_block);
+    sqlite3_finalize(w->get_block);
+    sqlite3_finalize(w->drop_block);
     sqlite3_finalize(w->put_payload);
     if (w->begun) sqlite3_exec(w->db.db, "ROLLBACK", NULL, NULL, NULL);
     database_close(&w->db);
@@ -214,7 +218,8 @@ static series_stack *stack_of(day_writer *w, uint32_t i, uint32_t series_i)
 {
     series_stack *s = &w->stacks[i];
     if (LIKELY(s->series == series_i + 1)) return s;
-    uint32_t far = known_stack(&w->known, i), near = local_of(w, series_i, LOCAL_STACK, far);
+    uint32_t far = known_stack(&w->known, i),
+             near = day_writer_local(w, series_i, LOCAL_STACK, far);
     if (near == UINT32_MAX || w->x.b.failed) return NULL;
     *s = (series_stack){series_i + 1, near == LOCAL_FAR ? 0 : near + 1, far};
     return s;
@@ -233,7 +238,8 @@ static uint32_t list_of(day_writer *w, const uint32_t *attrs, uint32_t n, uint32
     }
     graft *g = &w->known.g;
     if (!graft_attrs(g, attrs, n)) return UINT32_MAX;
-    uint32_t local = local_of(w, series_i, LOCAL_LIST, interner_list(&w->x, g->scratch.v, n));
+    uint32_t local =
+        day_writer_local(w, series_i, LOCAL_LIST, interner_list(&w->x, g->scratch.v, n));
     *k = (known_list){attrs, n, series_i + 1, local};
     return local;
 }
@@ -277,7 +283,8 @@ static bool add_profile(day_writer *w, const item *x, const block_profile *commo
     f.attrs = interner_list(&w->x, g->scratch.v, p->attrs.n);
     f.format = builder_string(&w->x.b, p->original_payload_format);
     if (!put_payload(w, p->original_payload, &f.payload, e)) return false;
-    if (local_of(w, series_i, LOCAL_PROFILE_LIST, f.attrs) == UINT32_MAX) return no_memory(e);
+    if (day_writer_local(w, series_i, LOCAL_PROFILE_LIST, f.attrs) == UINT32_MAX)
+        return no_memory(e);
     if (w->x.b.failed || !block_add_profile(&w->series.v[series_i].b, &w->run, g->m, p, &f))
         return no_memory(e);
     w->n_profiles++;
@@ -373,9 +380,9 @@ static bool save_local(day_writer *w, uint32_t series_i, err *e)
     return true;
 }
 
-static bool save_block(day_writer *w, uint32_t series_i, int64_t id, err *e)
+bool day_writer_save_block(day_writer *w, uint32_t series_i, const block_builder *b, int64_t id,
+                           err *e)
 {
-    block_builder *b = &w->series.v[series_i].b;
     buf_reset(&w->scratch);
     buf_reset(&w->out);
     if (!block_put_marks(b, &w->run, &w->scratch)) return no_memory(e);
@@ -393,7 +400,9 @@ static bool save_block(day_writer *w, uint32_t series_i, int64_t id, err *e)
     w->first = b->first < w->first ? b->first : w->first;
     w->last = b->last > w->last ? b->last : w->last;
     return insert(w, w->put_block, numbers, 8, (str[]){buf_view(&w->scratch), buf_view(&w->out)}, 2,
-                  e);
+                  e) &&
+           (day_writer_note_block(w, series_i, id, b->ids.n + b->stack.n + b->n_observations) ||
+            no_memory(e));
 }
 
 static bool flush(day_writer *w, err *e)
@@ -404,7 +413,10 @@ static bool flush(day_writer *w, err *e)
         return false;
     for (uint32_t i = 0; i < w->series.n; i++) {
         if (!w->series.v[i].b.ids.n) continue;
-        if (!save_local(w, i, e) || !save_block(w, i, (int64_t)++last, e)) return false;
+        if (!save_local(w, i, e) ||
+            !day_writer_save_block(w, i, &w->series.v[i].b, (int64_t)++last, e) ||
+            !day_writer_merge(w, i, e))
+            return false;
         w->series.v[i].b = (block_builder){0};
     }
     arena_reset(&w->run);

@@ -6,12 +6,19 @@
 
 typedef enum local_kind { LOCAL_STACK, LOCAL_LIST, LOCAL_PROFILE_LIST, LOCAL_KINDS } local_kind;
 
+/* A block that may be merged with others; weight: its profiles, samples and observations. */
+typedef struct small_block {
+    int64_t id;
+    uint64_t weight;
+} small_block;
+
 typedef struct writer_series {
     str data; /* as in the file: what it is known by */
     block_builder b;
     u32s local[LOCAL_KINDS]; /* numbers of the file by number of the series */
     hash_index index[LOCAL_KINDS];
     uint32_t saved[LOCAL_KINDS];
+    VEC(small_block) small; /* those behind the last large one, in order of arrival */
 } writer_series;
 
 /* A list of attributes of the item at hand and its number in the series. */
@@ -47,7 +54,7 @@ typedef struct day_writer {
     buf scratch, out;
     buf keys; /* of the profiles of this transaction */
     size_t max_run, max_tables;
-    sqlite3_stmt *put_block, *put_payload;
+    sqlite3_stmt *put_block, *get_block, *drop_block, *put_payload;
     bool begun;
     uint64_t n_samples, n_profiles, first, last; /* of this transaction */
 } day_writer;
@@ -67,3 +74,17 @@ NODISCARD bool day_writer_add(day_writer *w, uint64_t seq, const item *x, const 
 NODISCARD bool day_writer_add_raw(day_writer *w, uint64_t seq, str item_bytes, err *e);
 /* Makes all durable, together with `through`. */
 NODISCARD bool day_writer_commit(day_writer *w, uint64_t through, err *e);
+
+/* ---- its parts ---- */
+
+/* The number that the series has for a stack or list of the file; LOCAL_FAR: it has none; UINT32_MAX: no memory. */
+#define LOCAL_FAR (UINT32_MAX - 1)
+uint32_t day_writer_local(day_writer *w, uint32_t series_i, local_kind kind, uint32_t id);
+NODISCARD bool day_writer_save_block(day_writer *w, uint32_t series_i, const block_builder *b,
+                                     int64_t id, err *e);
+
+/* Small blocks of a series that came one after the other become one, in the transaction at hand (day_merge.c): who sends
+ * little has a block a run, and most of such a block is its frame. */
+NODISCARD bool day_writer_merge(day_writer *w, uint32_t series_i, err *e);
+NODISCARD bool day_writer_note_block(day_writer *w, uint32_t series_i, int64_t id, uint64_t weight);
+NODISCARD bool day_writer_find_small(day_writer *w, err *e);

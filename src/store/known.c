@@ -146,7 +146,7 @@ static void hash_tables(hasher *x, hash128 *out)
 /* The numbers that the file has for the locations of a stack, + 1; false: one of them is new to it. */
 static bool translate(const known *k, span s, uint32_t *to)
 {
-    const uint32_t *from = k->g.m->dict.frames.v + s.at, *map = k->g.location;
+    const uint32_t *from = refs_at(&k->g.m->dict.frames, s), *map = k->g.location;
     uint32_t least = UINT32_MAX;
     for (uint32_t i = 0; i < s.n; i++) {
         to[i] = map[from[i]];

@@ -1,0 +1,137 @@
+#include "store/day_write.h"
+
+#include <sqlite3.h>
+#include "base/ban.h"
+
+/* A merge takes at least MERGE_FAN blocks: what is small is written again a few times on its way to a large block.  Blocks of
+ * MERGE_FULL and more stay as they are, which also bounds the memory of a merge. */
+enum { MERGE_FAN = 8, MERGE_FULL = 4096 };
+
+bool day_writer_note_block(day_writer *w, uint32_t series_i, int64_t id, uint64_t weight)
+{
+    writer_series *s = &w->series.v[series_i];
+    if (weight >= MERGE_FULL) {
+        s->small.n = 0; /* order of arrival: nothing is merged across it */
+        return true;
+    }
+    small_block *slot = vec_push(&w->a, &s->small);
+    if (slot) *slot = (small_block){id, weight};
+    return slot != NULL;
+}
+
+/* How many of the newest small blocks are merged: all that are no larger than those behind them together. */
+static size_t how_many(const writer_series *s)
+{
+    size_t n = 0;
+    uint64_t behind = 0;
+    while (n < s->small.n && (!n || s->small.v[s->small.n - 1 - n].weight <= behind))
+        behind += s->small.v[s->small.n - 1 - n++].weight;
+    return n >= MERGE_FAN ? n : 0;
+}
+
+/* What a block says of a profile, as numbers once more. */
+static block_profile facts_of(day_writer *w, const block *x, size_t i)
+{
+    const profile *p = &x->m.profiles.v[i];
+    const profile_facts *f = &x->facts[i];
+    builder *b = &w->x.b;
+    return (block_profile){
+        .seq = f->seq,
+        .received = f->received,
+        .n_bytes = f->n_bytes,
+        .attrs = interner_list(&w->x, refs_at(&x->m.dict.attr_refs, p->attrs), p->attrs.n),
+        .format = builder_string(b, p->original_payload_format),
+        .sender = builder_string(b, f->sender),
+        .recognised = builder_string(b, f->recognised),
+        .ledger = builder_string(b, f->ledger),
+        .payload = x->payload[i],
+        .key = f->key};
+}
+
+static bool add_profile(day_writer *w, uint32_t series_i, const block *x, size_t i,
+                        block_builder *to)
+{
+    const profile *p = &x->m.profiles.v[i];
+    block_profile f = facts_of(w, x, i);
+    if (w->x.b.failed || !block_add_profile(to, &w->item, &x->m, p, &f)) return false;
+    for (size_t k = 0; k < p->n_samples; k++) {
+        span attrs = spans_at(&p->attr_span, k);
+        uint32_t list = interner_list(&w->x, refs_at(&x->m.sample_attrs, attrs), attrs.n),
+                 near = day_writer_local(w, series_i, LOCAL_STACK, p->stack[k]),
+                 local = day_writer_local(w, series_i, LOCAL_LIST, list);
+        if (near == UINT32_MAX || local == UINT32_MAX || w->x.b.failed) return false;
+        block_add_stack(to, near == LOCAL_FAR ? 0 : near + 1, p->stack[k]);
+        block_add_list(to, local);
+    }
+    return true;
+}
+
+/* The profiles of a block go to `to`; *good: it could be read. */
+static bool add_block(day_writer *w, uint32_t series_i, int64_t id, block_builder *to, bool *good,
+                      err *e)
+{
+    const writer_series *s = &w->series.v[series_i];
+    block_series numbers = {.stacks = s->local[LOCAL_STACK], .lists = s->local[LOCAL_LIST]};
+    bool row;
+    block x;
+    sqlite3_reset(w->get_block);
+    sqlite3_bind_int64(w->get_block, 1, id);
+    if (!database_step(&w->db, w->get_block, &row, e)) return false;
+    str data = row ? column_bytes(w->get_block, 0) : (str){0};
+    *good = row && unseal_bytes(&data, SEAL_BLOCK + ((uint64_t)id << 8)) &&
+            block_take(data, interner_tables(&w->x), &numbers, BLOCK_ALL, &w->z, &w->item, &x);
+    bool ok = true;
+    for (size_t i = 0; *good && ok && i < x.m.profiles.n; i++)
+        ok = add_profile(w, series_i, &x, i, to);
+    sqlite3_reset(w->get_block);
+    return ok || err_set(e, ERR_LIMIT, "no memory to merge blocks");
+}
+
+static bool merge(day_writer *w, uint32_t series_i, size_t n, err *e)
+{
+    writer_series *s = &w->series.v[series_i];
+    const small_block *from = s->small.v + s->small.n - n;
+    block_builder to = {0};
+    arena_reset(&w->item);
+    for (size_t i = 0; i < n; i++) {
+        bool good;
+        if (!add_block(w, series_i, from[i].id, &to, &good, e)) return false;
+        if (good) continue;
+        s->small.n = 0; /* a damaged one stays where it is, and so do its neighbours */
+        return true;
+    }
+    int64_t id = from[0].id;
+    for (size_t i = 0; i < n; i++) {
+        bool row;
+        sqlite3_reset(w->drop_block);
+        sqlite3_bind_int64(w->drop_block, 1, from[i].id);
+        if (!database_step(&w->db, w->drop_block, &row, e)) return false;
+    }
+    sqlite3_reset(w->drop_block);
+    s->small.n -= n;
+    return day_writer_save_block(w, series_i, &to, id, e);
+}
+
+bool day_writer_merge(day_writer *w, uint32_t series_i, err *e)
+{
+    for (size_t n; (n = how_many(&w->series.v[series_i])) > 0;)
+        if (!merge(w, series_i, n, e)) return false;
+    return true;
+}
+
+bool day_writer_find_small(day_writer *w, err *e)
+{
+    sqlite3_stmt *q = database_prepare(
+        &w->db, "SELECT id, series, n_profiles + n_samples + n_observations FROM block ORDER BY id",
+        e);
+    bool ok = q != NULL, row;
+    while (ok && (ok = database_step(&w->db, q, &row, e)) && row) {
+        uint64_t series = (uint64_t)sqlite3_column_int64(q, 1);
+        if (series == 0 || series > w->series.n) continue;
+        ok = day_writer_note_block(w, (uint32_t)series - 1, sqlite3_column_int64(q, 0),
+                                   (uint64_t)sqlite3_column_int64(q, 2)) ||
+             err_set(e, ERR_LIMIT, "the dictionary does not fit the memory budget");
+    }
+    sqlite3_finalize(q);
+    return ok;
+}
