@@ -75,6 +75,7 @@ struct client {
     bool unread;         /* HTTP/1.1: answered before all of the request came */
     bool lingers;        /* all is out; until the peer has heard it, or LINGER_NS */
     bool busy, dead;     /* an event is under way; freed after it */
+    bool feeding; /* HTTP/2: what is answered now goes out right after */
     char peer[72];
 };
 
@@ -249,13 +250,16 @@ static void end_idle(client *c, uint64_t *counter)
 
 static uint64_t tick_ns(const http_server *s) { return s->o.stall_ns / TICKS + 1; }
 
-static void watch_clock(client *c)
+/* A clock that rings too early is left as it is, so that a request need not move it: on_tick sets it anew. */
+static void watch_clock(client *c, uint64_t now)
 {
     http_server *s = c->s;
-    uint64_t now = loop_now(s->loop);
-    uint64_t wait = tick_ns(s);
-    if (is_idle(c) && c->conn && c->speaks && !c->owed) wait = s->o.idle_ns + 1;
-    loop_arm(s->loop, &c->tick, now + wait);
+    uint64_t age = now - c->since, wait = tick_ns(s);
+    if (is_idle(c) && c->conn && c->speaks && !c->owed)
+        wait = age < s->o.idle_ns ? s->o.idle_ns - age + 1 : 0;
+    else if (is_heading(c) && age < s->o.head_ns && s->o.head_ns - age < wait)
+        wait = s->o.head_ns - age;
+    if (!c->tick.armed || c->tick.at > now + wait) loop_arm(s->loop, &c->tick, now + wait);
 }
 
 /* Bytes that move at less than min_rate, in the direction that we wait for. */
@@ -291,7 +295,7 @@ static void on_tick(void *who)
     else if (is_idle(c) && c->speaks && !c->owed && age >= s->o.idle_ns)
         end_idle(c, &s->n.closed_idle);
     else
-        watch_clock(c);
+        watch_clock(c, loop_now(s->loop));
     leave(c, outer);
 }
 
@@ -301,9 +305,8 @@ static void refresh(client *c)
     if (c->dead) return;
     c->since = loop_now(c->s->loop);
     c->slow = 0;
-    unlist(c);
-    enlist(c);
-    watch_clock(c);
+    if (c->next) unlist(c), enlist(c);
+    watch_clock(c, c->since);
 }
 
 /* ---- handing out ---- */
@@ -380,7 +383,9 @@ static void take_h2(client *c, str bytes)
 {
     err e = {0};
     bool ok = h2_feed(c->h2, bytes, &e);
+    c->feeding = true;
     if (ok) h2_deliver(c->h2);
+    c->feeding = false;
     flush_h2(c); /* also what nghttp2 says of a broken session */
     if (!ok) end_counted(c, &c->s->n.closed_broken);
 }
@@ -715,7 +720,7 @@ static void take_client(listener *l, int fd, const struct sockaddr_storage *a, s
     enlist(c);
     s->n.connections++, s->n.accepted++;
     if (loop_add(s->loop, &c->first, EPOLLIN, &e))
-        watch_clock(c);
+        watch_clock(c, c->since);
     else
         end_client(c);
 }
@@ -903,6 +908,7 @@ static bool is_deaf(const client *c, uint64_t now)
 /* Answers over the limit wait: of those who do not take theirs the one with the most goes, until it is kept. */
 static void collect_owed(http_server *s)
 {
+    if (s->owed <= s->o.answers) return;
     uint64_t now = loop_now(s->loop);
     while (s->owed > s->o.answers && !s->relieving) {
         client *most = NULL;
@@ -932,10 +938,10 @@ void http_answer(http_exchange *x, const http_response *r)
     free_exchange(x);
     bool ok = c->h2 ? answer_h2(c, stream, r, bare, &e) : answer_http1(c, r, bare, &e);
     if (r->body) buf_free(r->body);
-    if (ok && c->h2)
-        flush_h2(c);
-    else if (ok)
+    if (ok && !c->h2)
         go_on(c);
+    else if (ok && !c->feeding) /* all answers of this round go out together */
+        loop_arm(c->s->loop, &c->turn, 0);
     if (!ok) end_client(c);
     if (!c->dead) count_owed(c), refresh(c);
     collect_owed(c->s);
