@@ -53,6 +53,7 @@ struct ingest {
     size_t n_recognised, n_senders;
     pthread_mutex_t lock; /* of `durable` */
     request *durable;     /* told by the store, not yet answered */
+    loop_timer push;      /* something was put */
 };
 
 /* ---- who sent what ---- */
@@ -254,6 +255,8 @@ void ingest_settle(ingest *i)
     }
 }
 
+static void on_push(void *who) { store_push(((ingest *)who)->store); }
+
 /* The request is read: into the store with it. */
 static void keep(request *r, const ledger *losses)
 {
@@ -273,9 +276,11 @@ static void keep(request *r, const ledger *losses)
                        .recognised = str_of(r->got.recognised),
                        .n_bytes = r->n_bytes,
                        .ledger = losses->n ? losses : NULL,
+                       .more = true,
                        .done = on_durable,
                        .cookie = r};
     if (store_put(i->store, &item, &r->why)) { /* copied; on_durable has the rest */
+        if (!i->push.armed) loop_arm(i->loop, &i->push, 0); /* when this round of the loop is over */
         let_go(r);
         return;
     }
@@ -435,6 +440,7 @@ ingest *ingest_open(loop *l, store *s, pool *p, const ingest_opts *o, const inge
     ingest *i = calloc(1, sizeof *i);
     if (!i) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
     i->loop = l, i->store = s, i->pool = p, i->ears = *ears;
+    i->push = (loop_timer){.due = on_push, .who = i};
     ingest_limits(i, o);
     i->scratch.seed = loop_world(l)->random(loop_world(l)->who);
     pthread_mutex_init(&i->lock, NULL);
@@ -444,6 +450,7 @@ ingest *ingest_open(loop *l, store *s, pool *p, const ingest_opts *o, const inge
 void ingest_close(ingest *i)
 {
     if (!i) return;
+    loop_disarm(i->loop, &i->push);
     ingest_settle(i);
     arena_free(&i->scratch);
     pthread_mutex_destroy(&i->lock);

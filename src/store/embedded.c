@@ -319,6 +319,7 @@ const store_engine engine_embedded = {
     .close = embedded_close,
     .retain = on_retain,
     .put = embedded_put,
+    .push = embedded_push,
     .commit = embedded_commit,
     .work = embedded_work,
     .compact = embedded_compact,

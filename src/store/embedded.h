@@ -87,6 +87,7 @@ static inline void embedded_at(embedded *x, const char *point)
 
 /* embedded_put.c */
 bool embedded_put(store *s, const store_item *i, err *e);
+void embedded_push(store *s);
 bool embedded_commit(store *s, err *e);
 void *embedded_writer(void *who);
 void group_free(group *g);

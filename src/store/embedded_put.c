@@ -176,11 +176,22 @@ bool embedded_put(store *s, const store_item *i, err *e)
     if (x->read_only) return err_set(e, ERR_USAGE, "%s is open for reading", x->dir);
     pthread_mutex_lock(&x->lock);
     bool ok = put_locked(x, i, e);
-    bool wake = ok && x->writer_waits;
+    bool wake = ok && !i->more && x->writer_waits;
     if (wake) x->writer_waits = false;
     pthread_mutex_unlock(&x->lock);
     if (wake) pthread_cond_signal(&x->filled);
     return ok;
+}
+
+void embedded_push(store *s)
+{
+    embedded *x = (embedded *)s;
+    if (x->read_only) return;
+    pthread_mutex_lock(&x->lock);
+    bool wake = x->next.n && x->writer_waits;
+    if (wake) x->writer_waits = false;
+    pthread_mutex_unlock(&x->lock);
+    if (wake) pthread_cond_signal(&x->filled);
 }
 
 /* ---- the group is written ---- */

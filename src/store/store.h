@@ -95,6 +95,8 @@ typedef struct store_item {
     uint64_t n_bytes;  /* on the wire */
     const ledger *ledger; /* what reading it could not carry; may be NULL */
 
+    bool more; /* the caller goes on at once, and says store_push when it does not: one sync for all of it */
+
     store_done *done; /* called once, never from inside store_put; may be NULL */
     void *cookie;
 } store_item;
@@ -102,6 +104,9 @@ typedef struct store_item {
 /* Hands in one item.  false: `done` will not be called.  ERR_LIMIT: the queue is full, try later; ERR_SYS: the disk is full or
  * broken (it is tried again every second); ERR_MALFORMED, ERR_USAGE. */
 NODISCARD bool store_put(store *s, const store_item *i, err *e);
+
+/* What was put with `more` is written now (it may have been before). */
+void store_push(store *s);
 
 /* With no_threads: writes and syncs all that waits as one group and calls every `done`.  Otherwise: waits until that has
  * happened.  false: something was refused; `e` has the first reason. */

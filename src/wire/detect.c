@@ -25,6 +25,7 @@ enum {
     PROBE_DEPTH = 208,    /* messages inside messages: 64 nested AnyValues and the envelope */
     PROBE_MARKS = 128,    /* fields of one layout: at most 98 */
     PROBE_TAGS = 2 << 20, /* read after elements or bytes are used up */
+    PROBE_FIRST = 16,     /* fields of the first profile */
     DUP_SCAN = 32,        /* values of a sample compared with each other */
 };
 
@@ -350,10 +351,10 @@ static bool stranger(probe *p, const message_desc *m, const wire_field *w, const
 }
 
 /* The wire type the table says, or a list the other way round. */
-static bool right_wire(const probe *p, const field_desc *f, uint32_t wire)
+static bool right_wire(pass how, const field_desc *f, uint32_t wire)
 {
     if (field_packable(f))
-        return wire == 2 || (p->pass >= PASS_LOOSE && wire == field_wire_type(f));
+        return wire == 2 || (how >= PASS_LOOSE && wire == field_wire_type(f));
     return wire == field_wire_type(f);
 }
 
@@ -455,7 +456,7 @@ static bool walk_fields(probe *p, const message_desc *m, const uint8_t *q, const
             q = pass_over_run(p, f, q, end);
             continue;
         }
-        if (!right_wire(p, f, w.wire))
+        if (!right_wire(p->pass, f, w.wire))
             return violation(p, depth, at, "%s field %u (%s) is %s, expected %s", m->name, w.number,
                              f->name, wire_name(w.wire),
                              wire_name(field_packable(f) ? 2 : field_wire_type(f)));
@@ -534,6 +535,58 @@ static void probe_run(probe *p, layout l, pass how, round r, bool brief, const u
         violation(p, 0, in, "%" PRIu64 " of %" PRIu64 " fields are unknown", p->unknown,
                   p->unknown + p->known);
     p->path = NULL;
+}
+
+/* ---- before the walk: most layouts are ruled out by the first profile and its first sample ---- */
+
+typedef struct piece {
+    const uint8_t *p, *end; /* NULL: there is none */
+} piece;
+
+/* The first length-delimited field of this number. */
+static piece first_of(piece in, uint32_t number)
+{
+    wire_field w;
+    for (unsigned i = 0; i < PROBE_FIRST && in.p < in.end && !next(&in.p, in.end, &w); i++)
+        if (w.number == number && w.wire == 2 && w.value <= (size_t)(in.end - w.data))
+            return (piece){w.data, w.data + w.value};
+    return (piece){NULL, NULL};
+}
+
+/* false: a strict walk would stumble over one of the first fields of `in`, or of its first submessages. */
+static bool begins_like(const message_desc *m, piece in, unsigned deeper)
+{
+    uint32_t last = 0;
+    wire_field w;
+    for (unsigned i = 0; i < PROBE_FIRST && in.p < in.end && !next(&in.p, in.end, &w); i++) {
+        if (w.number == last) continue;
+        last = w.number;
+        const field_desc *f = message_field(m, w.number);
+        if (!f || !right_wire(PASS_STRICT, f, w.wire)) return false;
+        if (w.wire == 2 && w.value > (size_t)(in.end - w.data)) return true;
+        piece inner = {w.data, w.data + (w.wire == 2 ? w.value : 0)};
+        if (f->type == FT_MESSAGE && deeper && !begins_like(f->message, inner, deeper - 1))
+            return false;
+    }
+    return true;
+}
+
+static const message_desc *message_in(const message_desc *m, uint32_t number)
+{
+    const field_desc *f = m ? message_field(m, number) : NULL;
+    return f ? f->message : NULL;
+}
+
+/* resource_profiles[0].scope_profiles[0].profiles[0], in every layout; NULL: somewhere else. */
+static piece first_profile(const uint8_t *in, size_t n)
+{
+    return first_of(first_of(first_of((piece){in, in + n}, 1), 2), 2);
+}
+
+static bool profile_fits(layout l, piece profile)
+{
+    const message_desc *m = message_in(message_in(message_in(schema_profiles_data(l), 1), 2), 2);
+    return !m || !profile.p || begins_like(m, profile, 1);
 }
 
 /* ---- do two layouts read the same? ---- */
@@ -700,6 +753,11 @@ static bool try_pass(candidates *c, pass how, bool ranges, const uint8_t *in, si
                      layout_verdict *v)
 {
     uint32_t who = everybody;
+    if (c->brief && how == PASS_STRICT) {
+        piece profile = first_profile(in, n);
+        for (layout l = LAYOUT_1_3; l < LAYOUT_COUNT; l++)
+            if (!profile_fits(l, profile)) who &= ~bit(l);
+    }
     for (round r = GLANCE; r < ROUND_COUNT && who; r++) {
         run_all(c, who, how, r, in, n);
         who = ranges ? in_range(c) : c->fits;
