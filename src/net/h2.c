@@ -191,6 +191,15 @@ static int on_header(nghttp2_session *ng, const nghttp2_frame *f, const uint8_t 
     return ok ? 0 : refuse(s, f->hd.stream_id);
 }
 
+/* gRPC says how long its message is, before it comes. */
+static size_t expected_of(const http_message *m, str bytes)
+{
+    str type = http_headers_get(&m->head, "content-type");
+    if (bytes.n < 5 || type.n < 16 || memcmp(type.p, "application/grpc", 16) != 0) return 0;
+    const uint8_t *p = (const uint8_t *)bytes.p;
+    return 5 + ((size_t)p[1] << 24 | (size_t)p[2] << 16 | (size_t)p[3] << 8 | p[4]);
+}
+
 static int on_data(nghttp2_session *ng, uint8_t flags, int32_t id, const uint8_t *p, size_t n,
                    void *who)
 {
@@ -201,6 +210,7 @@ static int on_data(nghttp2_session *ng, uint8_t flags, int32_t id, const uint8_t
     str bytes = {(const char *)p, n};
     s->heard += n;
     if (!s->o.server) return http_message_body(&t->m, bytes, &t->why) ? 0 : refuse(s, id);
+    if (!t->ended && !t->m.body.n) t->m.expected = expected_of(&t->m, bytes);
     if (!t->ended) http_message_body_or_trouble(&t->m, bytes);
     if (t->m.trouble) end_request(s, t);
     return 0;

@@ -197,6 +197,7 @@ static bool end_request_head(http1 *h, err *e)
     if (h->state == HTTP1_BODY && h->m->body.limit && h->left > h->m->body.limit && !h->m->trouble)
         h->m->trouble = HTTP_TOO_LARGE;
     if (h->m->trouble) give_up_request(h);
+    if (h->state == HTTP1_BODY) h->m->expected = h->left;
     return true;
 }
 

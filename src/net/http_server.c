@@ -19,7 +19,6 @@ enum {
     REQUESTS_A_TURN = 16, /* of one HTTP/1.1 connection; then others have theirs */
     PIECE = 256 << 10,    /* of HTTP/2 that goes out; so many are a turn: */
     PIECES_A_TURN = 4,
-    KEEP_BODY = 16 << 10, /* of an HTTP/1.1 connection, for the next one */
 };
 
 #define LINGER_NS (5 * NS_PER_S)
@@ -75,7 +74,7 @@ struct client {
     bool unread;         /* HTTP/1.1: answered before all of the request came */
     bool lingers;        /* all is out; until the peer has heard it, or LINGER_NS */
     bool busy, dead;     /* an event is under way; freed after it */
-    bool feeding; /* HTTP/2: what is answered now goes out right after */
+    bool feeding;        /* HTTP/2: what is answered now goes out right after */
     char peer[72];
 };
 
@@ -396,9 +395,8 @@ static void begin_request(client *c)
 {
     http_server *s = c->s;
     http_message_reset(&c->message);
-    if (c->message.body.cap > KEEP_BODY)
-        buf_free(&c->message.body); /* one large one, kept for ever */
-    c->message.body = (buf){.p = c->message.body.p, .cap = c->message.body.cap, .limit = s->o.body};
+    spares_give(&s->pool.spares, &c->message.body);
+    c->message.body.limit = s->o.body;
     c->message.pool = &s->pool;
     http1_begin(c->http1, HTTP1_REQUEST, &c->message);
     c->http1->admit = admit, c->http1->who = c;

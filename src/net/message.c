@@ -42,11 +42,19 @@ static void charge(http_message *m, size_t n)
     p->newest = m;
 }
 
+static void free_body(http_message *m)
+{
+    if (m->pool)
+        spares_give(&m->pool->spares, &m->body);
+    else
+        buf_free(&m->body);
+}
+
 static void drop_body(http_message *m)
 {
     size_t limit = m->body.limit;
     leave_pool(m);
-    buf_free(&m->body);
+    free_body(m);
     m->body = (buf){.limit = limit};
 }
 
@@ -129,6 +137,13 @@ bool http_message_body(http_message *m, str bytes, err *e)
     return err_set(e, ERR_LIMIT, "the body is larger than the limit of %zu bytes", m->body.limit);
 }
 
+static void put_body(http_message *m, str bytes)
+{
+    size_t more = m->expected > bytes.n ? m->expected : bytes.n;
+    if (m->pool && !m->body.p && bytes.n) spares_take(&m->pool->spares, more, &m->body);
+    buf_str(&m->body, bytes);
+}
+
 void http_message_body_or_trouble(http_message *m, str bytes)
 {
     if (m->trouble) return;
@@ -137,7 +152,7 @@ void http_message_body_or_trouble(http_message *m, str bytes)
     else if (!has_room(m, bytes.n))
         m->trouble = HTTP_PRESSED;
     else
-        buf_str(&m->body, bytes);
+        put_body(m, bytes);
     if (m->body.failed) m->trouble = HTTP_PRESSED;
     if (m->trouble)
         drop_body(m);
@@ -169,7 +184,7 @@ void http_message_free(http_message *m)
 {
     leave_pool(m);
     arena_free(&m->arena);
-    buf_free(&m->body);
+    free_body(m);
     *m = (http_message){0};
 }
 

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "net/spares.h"
 
 enum {
     HTTP_MAX_HEAD = 64 << 10, /* bytes of the names and values of one message, trailers included */
@@ -37,6 +38,7 @@ typedef struct http_pool {
     uint64_t now;                         /* ns, kept by the owner */
     struct http_message *oldest, *newest; /* on their way, by when they began */
     bool relieved; /* some were let go, and the owner has not looked after them yet */
+    spares spares; /* for bodies to come */
 } http_pool;
 
 typedef struct http_message {
@@ -44,8 +46,9 @@ typedef struct http_message {
     unsigned status;             /* of a response */
     str method, path, authority; /* of a request */
     http_headers head, trailers;
-    size_t n_head; /* bytes counted against HTTP_MAX_HEAD */
-    buf body;      /* body.limit is the cap: beyond it the message fails with ERR_LIMIT */
+    size_t n_head;   /* bytes counted against HTTP_MAX_HEAD */
+    size_t expected; /* bytes of the body, when the peer said so; a promise of no worth */
+    buf body;        /* body.limit is the cap: beyond it the message fails with ERR_LIMIT */
     http_trouble trouble;
     http_pool *pool; /* it counts there; NULL: nowhere */
     size_t pooled;

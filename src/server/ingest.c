@@ -15,6 +15,7 @@
 #define SHARE 4 /* of message and memory: what needs more is read again when no other such one is */
 #define KEEP_ARENA ((size_t)8 << 20)
 #define RETRY_PRESSED NS_PER_S
+enum { SPARE_ARENAS = 4, SPARE_REQUESTS = 256 };
 #define RETRY_DISK (5 * NS_PER_S)
 
 /* A request on its way.  Its exchange is NULL once the sender is gone: the data is kept all the same. */
@@ -51,9 +52,13 @@ struct ingest {
     ingest_counts n;
     ingest_source recognised[INGEST_RECOGNISED], senders[INGEST_SENDERS];
     size_t n_recognised, n_senders;
-    pthread_mutex_t lock; /* of `durable` */
-    request *durable;     /* told by the store, not yet answered */
-    loop_timer push;      /* something was put */
+    loop_timer push; /* something was put */
+    pthread_mutex_t lock;
+    request *durable;           /* under lock: told by the store, not yet answered */
+    arena arenas[SPARE_ARENAS]; /* under lock: of jobs that are done, for the next ones */
+    size_t n_arenas;
+    request *spare; /* requests that are done, for the next ones; by next */
+    size_t n_spare;
 };
 
 /* ---- who sent what ---- */
@@ -187,20 +192,61 @@ static void pass_on(request *r)
         forward_pass(r->of->ears.forward, signal_of(r), &r->onward, r->got.n_items);
 }
 
+/* Pages that were touched before cost nothing. */
+static arena take_arena(ingest *i, size_t budget)
+{
+    pthread_mutex_lock(&i->lock);
+    arena a = i->n_arenas ? i->arenas[--i->n_arenas] : (arena){0};
+    pthread_mutex_unlock(&i->lock);
+    a.budget = budget;
+    a.seed = i->scratch.seed;
+    return a;
+}
+
+static void free_arena(ingest *i, arena *a)
+{
+    bool keep = a->used <= KEEP_ARENA;
+    arena_reset(a);
+    pthread_mutex_lock(&i->lock);
+    keep = keep && i->n_arenas < SPARE_ARENAS;
+    if (keep) i->arenas[i->n_arenas++] = *a;
+    pthread_mutex_unlock(&i->lock);
+    if (!keep) arena_free(a);
+    *a = (arena){0};
+}
+
 /* What only reading needed.  While the disk is slow many requests wait for it: they should be small. */
 static void let_go(request *r)
 {
+    if (r->x) http_message_answered(http_exchange_message(r->x));
     http_message_free(&r->message);
-    arena_free(&r->arena);
+    if (r->arena.live || r->arena.spare) free_arena(r->of, &r->arena);
     free(r->ledger);
     r->ledger = NULL;
 }
 
+static request *new_request(ingest *i)
+{
+    request *r = i->spare;
+    if (!r) return malloc(sizeof *r);
+    i->spare = r->next;
+    i->n_spare--;
+    return r;
+}
+
 static void free_request(request *r)
 {
+    ingest *i = r->of;
+    r->x = NULL;
     let_go(r);
     buf_free(&r->onward);
-    free(r);
+    if (i->n_spare == SPARE_REQUESTS) {
+        free(r);
+        return;
+    }
+    r->next = i->spare;
+    i->spare = r;
+    i->n_spare++;
 }
 
 static void finish(request *r)
@@ -280,7 +326,8 @@ static void keep(request *r, const ledger *losses)
                        .done = on_durable,
                        .cookie = r};
     if (store_put(i->store, &item, &r->why)) { /* copied; on_durable has the rest */
-        if (!i->push.armed) loop_arm(i->loop, &i->push, 0); /* when this round of the loop is over */
+        if (!i->push.armed)
+            loop_arm(i->loop, &i->push, 0); /* when this round of the loop is over */
         let_go(r);
         return;
     }
@@ -310,9 +357,9 @@ static void work(job *j)
 {
     request *r = (request *)j;
     size_t share = j->large ? 1 : SHARE;
-    r->arena.budget = r->memory / share;
     r->ledger->n = 0;
     r->why = (err){0};
+    r->arena = take_arena(r->of, r->memory / share);
     r->verdict =
         receive_read(&r->route, &r->message,
                      &(receive_opts){.max_message = r->max_message / share, .ledger = r->ledger},
@@ -320,7 +367,7 @@ static void work(job *j)
     if (r->verdict == VERDICT_TAKEN)
         copy_onward(r);
     else
-        arena_free(&r->arena); /* may wait for the loop for a while */
+        free_arena(r->of, &r->arena); /* it may wait for the loop for a while */
 }
 
 static void worked(job *j)
@@ -339,11 +386,8 @@ static void worked(job *j)
 
 static void read_in_pool(request *r)
 {
-    ingest *i = r->of;
     http_message *m = http_exchange_message(r->x);
     r->ledger = malloc(sizeof *r->ledger);
-    r->memory = i->o.memory;
-    r->arena.seed = i->scratch.seed;
     r->job = (job){.work = work, .done = worked, .large = m->body.n > r->max_message / SHARE};
     http_message_move(m, &r->message);
     submit(r);
@@ -356,8 +400,8 @@ static void read_here(request *r)
     ingest *i = r->of;
     size_t most = UNPACKED_IN_LOOP * i->o.in_loop;
     bool all = most >= r->max_message;
-    arena_reset(&i->scratch);
     if (i->scratch.used > KEEP_ARENA) arena_free(&i->scratch);
+    arena_reset(&i->scratch);
     i->scratch.budget = i->o.memory;
     i->ledger.n = 0;
     r->verdict = receive_read(
@@ -376,7 +420,7 @@ static void read_here(request *r)
 void ingest_request(ingest *i, http_exchange *x, const receive_route *route)
 {
     http_message *m = http_exchange_message(x);
-    request *r = calloc(1, sizeof *r);
+    request *r = new_request(i);
     uint64_t timeout;
     if (!r) {
         err e = {0};
@@ -384,8 +428,12 @@ void ingest_request(ingest *i, http_exchange *x, const receive_route *route)
         reply(x, route, VERDICT_PRESSED, NULL, &e);
         return;
     }
-    *r = (request){
-        .of = i, .x = x, .route = *route, .n_bytes = m->body.n, .max_message = i->o.max_message};
+    *r = (request){.of = i,
+                   .x = x,
+                   .route = *route,
+                   .n_bytes = m->body.n,
+                   .max_message = i->o.max_message,
+                   .memory = i->o.memory};
     *http_exchange_user(x) = r;
     name_sender(x, r->peer);
     if (grpc_timeout_parse(http_headers_get(&m->head, "grpc-timeout"), &timeout) &&
@@ -453,6 +501,11 @@ void ingest_close(ingest *i)
     loop_disarm(i->loop, &i->push);
     ingest_settle(i);
     arena_free(&i->scratch);
+    while (i->n_arenas) arena_free(&i->arenas[--i->n_arenas]);
+    for (request *r = i->spare, *next; r; r = next) {
+        next = r->next;
+        free(r);
+    }
     pthread_mutex_destroy(&i->lock);
     free(i);
 }

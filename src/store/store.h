@@ -95,7 +95,8 @@ typedef struct store_item {
     uint64_t n_bytes;  /* on the wire */
     const ledger *ledger; /* what reading it could not carry; may be NULL */
 
-    bool more; /* the caller goes on at once, and says store_push when it does not: one sync for all of it */
+    bool
+        more; /* the caller goes on at once, and says store_push when it does not: one sync for all of it */
 
     store_done *done; /* called once, never from inside store_put; may be NULL */
     void *cookie;

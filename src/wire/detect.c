@@ -353,8 +353,7 @@ static bool stranger(probe *p, const message_desc *m, const wire_field *w, const
 /* The wire type the table says, or a list the other way round. */
 static bool right_wire(pass how, const field_desc *f, uint32_t wire)
 {
-    if (field_packable(f))
-        return wire == 2 || (how >= PASS_LOOSE && wire == field_wire_type(f));
+    if (field_packable(f)) return wire == 2 || (how >= PASS_LOOSE && wire == field_wire_type(f));
     return wire == field_wire_type(f);
 }
 
