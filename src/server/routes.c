@@ -85,7 +85,8 @@ const ask_route ask_routes[] = {
              "frames:@frames max_depth:int boxes:{lane:ints time:ints duration:ints depth:ints "
              "frame:ints value:ints}",
      NULL},
-    {"export", api_export, ASK_SELECTION | ASK_P(FORMAT) | ASK_P(SUMS) | ASK_P(GZIP),
+    {"export", api_export,
+     ASK_SELECTION | ASK_P(FORMAT) | ASK_P(SUMS) | ASK_P(ATTRIBUTES) | ASK_P(GZIP),
      "the selection as a file", NULL, "application/octet-stream"},
     {"openapi.json", api_openapi, 0, "this document", NULL, "application/json"},
     {"status", NULL, 0, "the server itself: senders, layouts, losses, queues, the store", NULL,

@@ -58,7 +58,8 @@ typedef enum ask_kind {
     X(NOISE, "noise", ASK_REAL, "1", "how many neighbouring samples say the same")                 \
     X(GAP, "gap", ASK_DURATION, "20ms", "most that a moment lasts")                                \
     X(FORMAT, "format", ASK_TEXT, "otlp", "of the file, as `kiln formats` lists them")             \
-    X(SUMS, "sums", ASK_FLAG, "1", "one sample a stack")                                           \
+    X(SUMS, "sums", ASK_FLAG, "1", "one sample a stack and set of attributes")                     \
+    X(ATTRIBUTES, "attributes", ASK_FLAG, "0", "with sums: one sample a stack")                    \
     X(GZIP, "gzip", ASK_FLAG, "1", "compress the file")
 
 enum {
