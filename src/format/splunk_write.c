@@ -1,4 +1,4 @@
-/* Profiles to log records: one record with a pprof for Profiles that lie together and have the same
+/* Profiles to log records: one record with a pprof for Profiles of a scope that have the same
  * rows; one with text for every sample of a Profile that was text. */
 #include "format/splunk_write.h"
 
@@ -34,11 +34,11 @@ static bool write_scope(splunk_writer *w, const scope *s, buf *out)
         ours.version = STR(SPLUNK_SCOPE_VERSION);
     }
     splunk_scope_put(&b, 1, &ours);
-    const profile *v = s->n_profiles ? w->m->profiles.v + s->first_profile : NULL;
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < s->n_profiles; i += w->n) {
-        w->p = &v[i];
-        w->n = splunk_group_size(w, w->p, s->n_profiles - i);
+    splunk_groups g;
+    bool ok = splunk_groups_of(w, s, &g);
+    w->p = g.p;
+    for (uint32_t i = 0; ok && i < g.n; i++, w->p += w->n) {
+        w->n = g.size[i];
         ok = write_group(w, &b);
     }
     if (s->schema_url.n) pb_put_bytes(&b, 3, s->schema_url);
@@ -71,6 +71,7 @@ bool splunk_write_logs(const model *m, const write_opts *o, buf *out, err *e)
     bool ok = true;
     for (size_t i = 0; ok && i < m->resources.n; i++)
         ok = write_resource(&w, &m->resources.v[i], out);
+    arena_free(&w.order);
     arena_free(&w.a);
     return ok && (!out->failed || splunk_write_spent(&w));
 }

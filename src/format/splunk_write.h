@@ -19,6 +19,7 @@ typedef struct splunk_writer {
     const write_opts *o;
     err *e;
     bool node, dotnet; /* telemetry.sdk.language of the resource */
+    arena order;       /* of the scope at hand */
 
     /* the group at hand */
     const profile *p;
@@ -36,8 +37,16 @@ void splunk_write_lose(splunk_writer *w, loss_concept c, uint64_t n, const char 
 
 /* ---- group ---- */
 
-/* How many of v[0..n) belong together: the same rows, each with a type of its own. */
-uint32_t splunk_group_size(const splunk_writer *w, const profile *v, uint32_t n);
+/* Profiles of a scope, those together that belong together: the same rows, each with a type of its own.  They need not have been
+ * neighbours: a store keeps the Profiles of one type together. */
+typedef struct splunk_groups {
+    profile *p;
+    uint32_t *size; /* how many of p each group has */
+    uint32_t n;
+} splunk_groups;
+
+/* Until the next call. */
+NODISCARD bool splunk_groups_of(splunk_writer *w, const scope *s, splunk_groups *out);
 splunk_shape splunk_shape_of(const splunk_writer *w);
 bool splunk_group_is_allocation(const splunk_writer *w);
 /* The period in milliseconds, when it is one that this format can say; else 0. */

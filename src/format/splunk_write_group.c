@@ -1,7 +1,9 @@
 /* Which Profiles become one record, in which shape, and what its attributes say. */
 #include "format/splunk_write.h"
 
+#include "base/hash.h"
 #include "base/ban.h"
+#include <stdlib.h>
 
 bool splunk_write_spent(splunk_writer *w)
 {
@@ -72,18 +74,83 @@ static bool same_envelope(const splunk_writer *w, const profile *a, const profil
                      a->attrs.n);
 }
 
-uint32_t splunk_group_size(const splunk_writer *w, const profile *v, uint32_t n)
+/* Where a Profile stands, and what its partners must have in common with it. */
+typedef struct place {
+    uint64_t key;
+    uint32_t at, leader; /* leader: the first of its group; NO_LEADER: not yet known */
+} place;
+
+enum { MOST_TYPES = 64, MOST_LOOKED_AT = 256 };
+#define NO_LEADER UINT32_MAX
+
+static uint64_t key_of(const splunk_writer *w, const profile *p)
 {
-    enum { MOST = 64 };
-    uint32_t k = 1;
-    for (; k < n && k < MOST; k++) {
-        for (uint32_t i = 0; i < k; i++)
-            if (v[i].sample_type.type == v[k].sample_type.type &&
-                v[i].sample_type.unit == v[k].sample_type.unit)
-                return k;
-        if (!same_envelope(w, &v[0], &v[k]) || !same_rows(w->m, &v[0], &v[k])) return k;
+    uint64_t h = hash_mix(w->m->seed, p->time_unix_nano);
+    h = hash_mix(h, p->duration_nano);
+    h = hash_mix(h, p->n_samples);
+    if (!p->n_samples) return h;
+    sample s = sample_at(w->m, p, 0);
+    return hash_mix(hash_mix(h, s.stack), s.n_times ? s.times[0] : 0);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static int by_group(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+    if (x->leader != y->leader) return x->leader < y->leader ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static bool joins(const splunk_writer *w, const profile *v, const uint32_t *member, uint32_t n,
+                  const profile *p)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (v[member[i]].sample_type.type == p->sample_type.type &&
+            v[member[i]].sample_type.unit == p->sample_type.unit)
+            return false;
+    return same_envelope(w, &v[member[0]], p) && same_rows(w->m, &v[member[0]], p);
+}
+
+/* Those of at[0..n), all of one key, that go with the first. */
+static void lead(const splunk_writer *w, const profile *v, place *at, size_t n)
+{
+    uint32_t member[MOST_TYPES] = {at->at}, k = 1;
+    at->leader = at->at;
+    for (size_t i = 1; i < n && i < MOST_LOOKED_AT && k < MOST_TYPES; i++) {
+        if (at[i].leader != NO_LEADER || !joins(w, v, member, k, &v[at[i].at])) continue;
+        at[i].leader = at->at;
+        member[k++] = at[i].at;
     }
-    return k;
+}
+
+bool splunk_groups_of(splunk_writer *w, const scope *s, splunk_groups *out)
+{
+    const profile *v = s->n_profiles ? w->m->profiles.v + s->first_profile : NULL;
+    uint32_t n = s->n_profiles;
+    arena_reset(&w->order);
+    place *at = arena_new(&w->order, place, n);
+    *out = (splunk_groups){.p = arena_new(&w->order, profile, n),
+                           .size = arena_new(&w->order, uint32_t, n)};
+    if (n && (!at || !out->p || !out->size)) return splunk_write_spent(w);
+    for (uint32_t i = 0; i < n; i++) at[i] = (place){key_of(w, &v[i]), i, NO_LEADER};
+    if (n) qsort(at, n, sizeof *at, by_key);
+    for (uint32_t i = 0, end = 0; i < n; i++) {
+        while (end < n && at[end].key == at[i].key) end++;
+        if (at[i].leader == NO_LEADER) lead(w, v, &at[i], end - i);
+    }
+    if (n) qsort(at, n, sizeof *at, by_group);
+    for (uint32_t i = 0; i < n; i++) {
+        out->p[i] = v[at[i].at];
+        if (!i || at[i].leader != at[i - 1].leader) out->size[out->n++] = 0;
+        out->size[out->n - 1]++;
+    }
+    return true;
 }
 
 /* Every observation counts 1. */

@@ -66,6 +66,13 @@ class Serve:
             self.reader.join(HANG)
         return self.code
 
+    def compacted(self):
+        """Another server over the same store, whose journal has become columns."""
+        need(self.stop() == 0, (self.code, self.words))
+        p = subprocess.run([KILN, 'store', 'compact', self.store], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=HANG)
+        need(p.returncode == 0, p.stdout.decode())
+        return Serve(store=self.store)
+
     # ---- over HTTP
 
     def ask(self, method, path, body=None, **headers):

@@ -275,6 +275,28 @@ static void test_round_trip(void **state)
     arena_free(&a);
 }
 
+/* The two types of a pprof body are one record, also when a store put something in between. */
+static void test_apart(void **state)
+{
+    (void)state;
+    static const size_t orders[][3] = {{1, 2, 0}, {1, 0, 2}};
+    buf in = example(), out[2] = {0};
+    for (size_t i = 0; i < 2; i++) {
+        arena a = {0};
+        model m;
+        err e = {0};
+        assert_ok(read_it(buf_view(&in), &a, &m, NULL, &e), &e);
+        const profile was[3] = {m.profiles.v[0], m.profiles.v[1], m.profiles.v[2]};
+        for (size_t k = 0; k < 3; k++) m.profiles.v[k] = was[orders[i][k]];
+        assert_ok(format_splunk_logs.write(&format_splunk_logs, &m, &(write_opts){0}, &out[i], &e),
+                  &e);
+        arena_free(&a);
+    }
+    assert_u64(out[0].n, out[1].n);
+    assert_memory_equal(out[0].p, out[1].p, out[0].n);
+    buf_free(&in), buf_free(&out[0]), buf_free(&out[1]);
+}
+
 /* JSON says the same as protobuf. */
 static void test_json(void **state)
 {
@@ -462,9 +484,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_native_frames), cmocka_unit_test(test_frames),
         cmocka_unit_test(test_heads),         cmocka_unit_test(test_example),
-        cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_json),
-        cmocka_unit_test(test_refused),       cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_json),          cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_truncated),     cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
