@@ -171,6 +171,29 @@ static void recognise(received *out)
                  d->format ? d->format->name : "nothing");
 }
 
+static void widen(received *out, uint64_t from, uint64_t to)
+{
+    if (!out->first || from < out->first) out->first = from;
+    if (to > out->last) out->last = to;
+}
+
+/* Whose it is and when it was measured. */
+static void locate(received *out)
+{
+    const model *m = &out->doc.model;
+    for (size_t i = 0; i < m->times.n; i++) widen(out, m->times.v[i], m->times.v[i]);
+    for (size_t i = 0; i < m->profiles.n; i++) {
+        const profile *p = &m->profiles.v[i];
+        if (p->time_unix_nano) widen(out, p->time_unix_nano, p->time_unix_nano + p->duration_nano);
+    }
+    for (size_t i = 0; m->resources.n && i < m->resources.v[0].attrs.n; i++) {
+        const keyvalue *kv = &m->resources.v[0].attrs.v[i];
+        if (kv->value.kind == ANY_STRING && kv->value.n < sizeof out->service &&
+            str_eq(kv->key, STR("service.name")))
+            snprintf(out->service, sizeof out->service, "%.*s", (int)kv->value.n, kv->value.s);
+    }
+}
+
 static uint64_t lost(const ledger *l, loss_concept c)
 {
     for (size_t i = 0; i < l->n; i++)
@@ -242,6 +265,7 @@ verdict receive_read(const receive_route *r, const http_message *m, const receiv
     if (v == VERDICT_TAKEN && !is_one(r, out, e)) v = VERDICT_MALFORMED;
     out->n_items = out->doc.model.profiles.n + out->n_rejected;
     if (v == VERDICT_TAKEN) recognise(out);
+    if (v == VERDICT_TAKEN && r->kind == RECEIVE_UPLOAD) locate(out);
     return v;
 }
 
@@ -296,6 +320,12 @@ static void put_success_json(const receive_route *r, buf *b, const received *got
         json_put_str(&o, str_of(got->recognised));
         json_put_key(&o, STR("profiles"));
         json_put_i64(&o, (int64_t)got->doc.model.profiles.n);
+        json_put_key(&o, STR("service"));
+        json_put_str(&o, str_of(got->service));
+        json_put_key(&o, STR("first"));
+        json_put_u64(&o, got->first);
+        json_put_key(&o, STR("last"));
+        json_put_u64(&o, got->last);
     }
     json_put_object_end(&o);
 }

@@ -49,6 +49,9 @@ typedef struct received {
     size_t n_rejected; /* of these, said in the partial success */
     char why[RECEIVE_TEXT];
     char recognised[48]; /* "otlp 1.9", "otlp-json", "pprof", "splunk-logs" */
+    /* Of an upload, so that whoever sent it can find it: */
+    char service[96];     /* service.name of its first resource; empty: none, or a longer one */
+    uint64_t first, last; /* Unix ns around what was measured; 0: it does not say when */
 } received;
 
 typedef struct receive_opts {

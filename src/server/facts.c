@@ -138,6 +138,13 @@ static void put_losses(json_out *o, const ledger *l)
     json_put_array_end(o);
 }
 
+static void put_limit(json_out *o, str key, uint64_t v)
+{
+    if (v != UINT64_MAX) return put_u64(o, key, v);
+    json_put_key(o, key);
+    json_put_null(o);
+}
+
 void facts_json(const facts *f, buf *b)
 {
     ingest_counts in = ingest_count(f->ingest);
@@ -155,6 +162,8 @@ void facts_json(const facts *f, buf *b)
     put_u64(&o, STR("now"), f->now);
     json_put_key(&o, STR("store_dir"));
     json_put_str(&o, str_of(f->store_dir));
+    put_limit(&o, STR("max_age"), f->max_age);
+    put_limit(&o, STR("max_bytes"), f->max_bytes);
     json_put_key(&o, STR("ingest"));
     json_put_object(&o);
 #define X(name, what) put_u64(&o, STR(#name), in.name);

@@ -5,6 +5,7 @@
 ask_fn api_labels, api_series, api_profiles; /* api_lists.c */
 ask_fn api_profile, api_original;            /* api_profile.c */
 ask_fn api_spans;                            /* api_spans.c */
+ask_fn api_store;                            /* api_store.c */
 ask_fn api_tree, api_top;                    /* api_graph.c */
 ask_fn api_diff;                             /* api_diff.c */
 ask_fn api_counts;                           /* api_time.c */

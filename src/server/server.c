@@ -26,6 +26,8 @@ static facts facts_of(const server *s)
                    .store = s->store,
                    .forward = s->forward,
                    .store_dir = s->c.store,
+                   .max_age = s->c.max_age ? s->c.max_age : STORE_MAX_AGE,
+                   .max_bytes = s->c.max_bytes ? s->c.max_bytes : STORE_MAX_BYTES,
                    .started = s->started,
                    .now = w->wall(w->who),
                    .ready = !atomic_load(&s->stopping)};
