@@ -13,7 +13,7 @@ typedef struct facts {
     const struct forward *forward; /* NULL: nothing is passed on */
     const char *store_dir;
     uint64_t max_age, max_bytes; /* of the store; UINT64_MAX: no limit */
-    uint64_t started, now; /* Unix ns */
+    uint64_t started, now;       /* Unix ns */
     bool ready;
 } facts;
 

@@ -1,10 +1,11 @@
 // What a page shows, in one object; all of it that a link should carry is in the fragment of the address.
 import { ColorBy } from './draw/palette';
 import { Filter, LabelFilter } from './model/filter';
+import { DATED } from './model/units';
 
-export type View = 'flame' | 'table' | 'sandwich' | 'chart' | 'heat' | 'labels';
+export type View = 'flame' | 'table' | 'sandwich' | 'chart' | 'lanes' | 'heat' | 'labels';
 export type Compare = 'off' | 'share' | 'absolute';
-export const VIEWS: View[] = ['flame', 'table', 'sandwich', 'chart', 'heat', 'labels'];
+export const VIEWS: View[] = ['flame', 'table', 'sandwich', 'chart', 'lanes', 'heat', 'labels'];
 
 export interface State {
     view: View;
@@ -17,7 +18,7 @@ export interface State {
     selected: number; // frame; 0: none
     zoom: number[]; // frames from the root
     filter: Filter;
-    window: [number, number] | null; // what the flame chart shows, ns
+    window: [number, number] | null; // what the flame chart shows, ns after Dataset.timeBase
     sort: string; // column of the table, '-' in front: ascending
     theme: 'auto' | 'light' | 'dark';
     help: boolean;
@@ -44,11 +45,23 @@ export const initial = (compared: boolean): State => ({
 export interface FrameNames {
     write(frame: number): string;
     read(text: string): number;
+    timeBase: bigint; // Unix ns
+    dated: boolean; // times in an address are Unix ns, which mean the same when there are more data; otherwise ns behind the base
 }
 
-const range = (t: string | null): [number, number] | null => {
-    const m = /^(-?[\d.]+)-(-?[\d.]+)$/.exec(t ?? '');
-    return m ? [Number(m[1]), Number(m[2])] : null;
+const writeRange = (r: [number, number], n: FrameNames): string =>
+    r.map((t) => String((n.dated ? n.timeBase : 0n) + BigInt(Math.round(t)))).join('-');
+
+/** What an address says of a part of time: Unix ns, or as it is. */
+export function partOf(text: string | null): [bigint, bigint] | null {
+    const m = /^(-?\d+)(?:\.\d+)?-(-?\d+)(?:\.\d+)?$/.exec(text ?? '');
+    return m ? [BigInt(m[1]), BigInt(m[2])] : null;
+}
+
+const readRange = (text: string | null, n: FrameNames): [number, number] | null => {
+    const part = partOf(text),
+        unix = (t: bigint) => n.dated && (t > DATED || n.timeBase < DATED); // small ones are of links that older reports made
+    return part && (part.map((t) => Number(unix(t) ? t - n.timeBase : t)) as [number, number]);
 };
 
 export function writeFragment(s: State, compared: boolean, names: FrameNames): string {
@@ -65,8 +78,8 @@ export function writeFragment(s: State, compared: boolean, names: FrameNames): s
     put('sel', s.selected ? names.write(s.selected) : '', '');
     for (const f of s.zoom) q.append('zoom', names.write(f));
     for (const l of s.filter.labels) q.append(l.not ? 'not' : 'label', `${l.key}=${l.value}`);
-    if (s.filter.time) q.set('time', s.filter.time.join('-'));
-    if (s.window) q.set('window', s.window.join('-'));
+    if (s.filter.time) q.set('time', writeRange(s.filter.time, names));
+    if (s.window) q.set('window', writeRange(s.window, names));
     put('sort', s.sort, d.sort);
     return q.toString();
 }
@@ -79,14 +92,18 @@ const label = (text: string, not: boolean): LabelFilter => {
 const oneOf = <T extends string>(v: string | null, all: readonly T[], or: T): T =>
     all.includes(v as T) ? (v as T) : or;
 
-/** Does what the fragment asks for need the time of each observation? */
-export const needsTime = (s: { view: View; filter: Filter }): boolean =>
-    s.view === 'chart' || s.view === 'heat' || s.filter.time !== null;
+/** What a fragment asks of a server: the time of each observation, a part of the time alone. */
+export interface Wish {
+    times: boolean;
+    part: [bigint, bigint] | null; // Unix ns
+}
 
-export const fragmentNeedsTime = (text: string): boolean => {
-    const q = new URLSearchParams(text.replace(/^#/, ''));
-    return q.has('time') || ['chart', 'heat'].includes(q.get('view') ?? '');
-};
+export const needsTimes = (v: View): boolean => v === 'chart';
+
+export function wishOf(fragment: string): Wish {
+    const q = new URLSearchParams(fragment.replace(/^#/, ''));
+    return { times: needsTimes(q.get('view') as View), part: partOf(q.get('time')) };
+}
 
 /** The fragment for other data: what belonged to moments of the old one is left out. */
 export function timelessFragment(text: string): string {
@@ -113,9 +130,9 @@ export function readFragment(text: string, compared: boolean, nProfiles: number,
         zoom: q.getAll('zoom').map((z) => names.read(z)),
         filter: {
             labels: [...q.getAll('label').map((l) => label(l, false)), ...q.getAll('not').map((l) => label(l, true))],
-            time: range(q.get('time')),
+            time: readRange(q.get('time'), names),
         },
-        window: range(q.get('window')),
+        window: readRange(q.get('window'), names),
         sort: q.get('sort') ?? d.sort,
     };
 }

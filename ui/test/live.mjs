@@ -1,12 +1,9 @@
 // test/live.mjs - the page of `kiln serve` in a real Chromium: what a person does with it. Prints TAP; says why it skips.
 // KILN_SHOTS=DIR leaves pictures there, wide and narrow, to be looked at.
-import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { once } from 'node:events';
 import {
     browser,
-    canvasBox,
     check,
     clickRow,
     corpus,
@@ -16,11 +13,9 @@ import {
     example,
     gone,
     inAddress,
-    kiln,
     must,
     newPage,
     result,
-    run,
     same,
     skip,
     textIs,
@@ -28,62 +23,10 @@ import {
     there,
     viewIs,
 } from './kit.mjs';
+import { ALL, endServers, inQuery, open, put, serve, sendLoop, settled, shot, top, totalIs } from './live-kit.mjs';
+import { drag, views } from './live-views.mjs';
 
-const PAGE_BYTES = 150 * 1024,
-    shots = process.env.KILN_SHOTS;
-const servers = [];
-
-/** A server of its own on a port that was free; the address that it prints. */
-async function serve(name, ...more) {
-    const p = spawn(kiln, ['serve', '--listen', '127.0.0.1:0', '--store', join(dir, name), ...more], {
-        stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    servers.push(p);
-    let said = '';
-    for (const stream of [p.stdout, p.stderr]) stream.on('data', (b) => (said += b));
-    for (let i = 0; i < 200; i++) {
-        const at = /http:\/\/127\.0\.0\.1:\d+/.exec(said);
-        if (at) return at[0];
-        await new Promise((done) => setTimeout(done, 50));
-    }
-    throw new Error(`the server does not say where it listens: ${said}`);
-}
-
-async function shot(page, name) {
-    if (!shots) return;
-    mkdirSync(shots, { recursive: true });
-    await page.waitForTimeout(150);
-    await page.screenshot({ path: join(shots, `${name}.png`) });
-}
-
-const put = async (url, file, bytes) => {
-    const r = await fetch(`${url}/upload`, { method: 'POST', body: bytes ?? readFileSync(file) });
-    must(r.ok, `${file} was not taken: ${r.status} ${await r.text()}`);
-};
-const top = (...args) => JSON.parse(run('top', '--json', ...args));
-
-/** Nothing is asked any more, and something is shown. */
-const settled = (page) =>
-    page.waitForFunction(
-        () => document.querySelector('.live:not(.busy)') && document.querySelector('.total, [data-nothing], .first, .page'),
-        null,
-        { timeout: 20000 },
-    );
-const totalIs = (page, want, what) =>
-    eventually(page, (t) => document.querySelector('.total')?.dataset.total === t, String(want), `${what}: not ${want}`);
-const inQuery = (page, text) =>
-    eventually(
-        page,
-        (t) => new URLSearchParams(location.search).toString() !== '' && decodeURIComponent(location.search.replaceAll('+', ' ')).includes(t),
-        text,
-        `${text} is not in the address`,
-    );
-async function open(page, url, rest = '') {
-    await page.goto('about:blank');
-    await page.goto(`${url}/${rest}`);
-    await settled(page);
-}
-const ALL = '?range=all';
+const PAGE_BYTES = 150 * 1024;
 
 async function answers(url) {
     const ask = (path, headers = {}) => fetch(url + path, { headers });
@@ -128,6 +71,10 @@ async function person(url) {
         await totalIs(page, top(example).total, 'total');
         await inQuery(page, 'service.name="checkout"');
         await page.click('[data-notice] button');
+        await open(page, url);
+        await drop(page, example, 'again.otlp');
+        await totalIs(page, top(example).total, 'once more: it was there already');
+        await page.click('[data-notice] button');
     });
     await check('a time with nothing in it offers what there is', async () => {
         await open(page, url);
@@ -140,7 +87,9 @@ async function person(url) {
         await totalIs(page, top(example).total, 'total after forward');
     });
     await put(url, few);
-    const others = ['otlp/async45-cpu-threads.otlp', 'pprof/cppbench.cpu'].map((f) => join(corpus, f)).filter(existsSync);
+    const others = ['otlp/async45-cpu-threads.otlp', 'pprof/cppbench.cpu']
+        .map((f) => join(corpus, f))
+        .filter(existsSync);
     for (const f of others) await put(url, f);
     await check('services and types: totals are those of kiln top', async () => {
         await open(page, url, ALL);
@@ -148,7 +97,12 @@ async function person(url) {
         await totalIs(page, top(example).total, 'cpu');
         await page.keyboard.press('2');
         const want = top(example).rows[0];
-        await textIs(page, '.row .name', new RegExp(want.name.slice(0, 12).replace(/[^\w]/g, '.')), 'another first row');
+        await textIs(
+            page,
+            '.row .name',
+            new RegExp(want.name.slice(0, 12).replace(/[^\w]/g, '.')),
+            'another first row',
+        );
         await page.selectOption('[data-do=type]', 'alloc_space/bytes');
         await totalIs(page, top('--sample-type', 'alloc_space', example).total, 'alloc_space');
         await page.selectOption('[data-do=type]', 'cpu/nanoseconds');
@@ -182,7 +136,7 @@ async function person(url) {
         for (const [key, view] of [
             ['2', 'table'],
             ['3', 'sandwich'],
-            ['6', 'labels'],
+            ['7', 'labels'],
             ['1', 'flame'],
         ]) {
             await page.keyboard.press(key);
@@ -213,73 +167,7 @@ async function person(url) {
         await inQuery(page, 'to=2025-11-03 09:14:20');
         await settled(page);
     });
-    await check('diff: against the time before, and against a kept selection', async () => {
-        await page.selectOption('[data-do=against]', 'before');
-        await there(page, '[data-do=compare]', 'no comparison');
-        await page.keyboard.press('2');
-        await eventually(page, () => document.querySelectorAll('.table th').length === 5, null, 'no columns of change');
-        await shot(page, 'diff-table');
-        await page.keyboard.press('1');
-        await shot(page, 'diff');
-        await page.selectOption('[data-do=against]', 'keep');
-        await inQuery(page, 'against=kept');
-        await settled(page);
-        await page.keyboard.press('2');
-        await there(page, '.row', 'no rows');
-        const changes = await page.$$eval('.row td:nth-child(3) .value', (v) => v.map((e) => e.textContent));
-        must(changes.length > 3 && changes.every((c) => c === '0'), `against itself: ${changes.join(' ')}`);
-        await page.selectOption('[data-do=against]', '');
-        await gone(page, '[data-do=compare]', 'the comparison does not end');
-        await page.keyboard.press('1');
-    });
-    await check('heat map and flame chart fetch the times', async () => {
-        await open(page, url, `${ALL}&query=cpu%2Fnanoseconds%7Bservice.name%3D%22checkout%22%7D`);
-        await page.click('[data-tab=heat]');
-        await there(page, '.heat canvas', 'no heat map');
-        await totalIs(page, top(example).total, 'total with times');
-        const b = await canvasBox(page);
-        await page.mouse.move(b.x + 120, b.y + 100);
-        await page.mouse.down();
-        await page.mouse.move(b.x + 300, b.y + 60, { steps: 4 });
-        await page.mouse.up();
-        await textIs(page, '.total', /of all/, 'nothing was chosen');
-        await shot(page, 'heat');
-        await page.click('[data-tab=chart]');
-        await there(page, '.chart canvas', 'no flame chart');
-        await shot(page, 'chart');
-        await open(page, url, `${ALL}&query=cpu%2Fnanoseconds%7Bservice.name%3D%22checkout%22%7D#view=heat`);
-        await there(page, '.heat canvas', 'a link to a heat map does not open one');
-    });
-    await check('too many observations: says so, offers less', async () => {
-        const busy = await newPage({}, mine);
-        await busy.route('**/api/v1/counts*', async (route) => {
-            const r = await route.fetch(),
-                body = await r.json();
-            for (const row of body.rows) row.count = row.count.map((c) => c * 1000);
-            await route.fulfill({ response: r, json: body });
-        });
-        await open(busy, url, `${ALL}&query=cpu%2Fnanoseconds%7Bservice.name%3D%22checkout%22%7D#view=heat`);
-        await there(busy, '[data-too-many]', 'it is not said');
-        await shot(busy, 'too-many');
-        await busy.click('[data-do=newest]');
-        await there(busy, '.heat canvas', 'the newest part is no offer');
-        await busy.close();
-    });
-    await check('a trace is found by its id', async () => {
-        const traces = JSON.parse(run('traces', '--json', example)).traces,
-            id = traces[0].trace_id,
-            sum = traces.filter((t) => t.trace_id === id).reduce((n, t) => n + t.value, 0);
-        await open(page, url);
-        await page.fill('[data-do=trace]', id);
-        await page.keyboard.press('Enter');
-        await totalIs(page, sum, 'the samples of the trace');
-        await inQuery(page, id);
-        await page.fill('[data-do=trace]', '0123456789abcdef0123456789abcdef');
-        await page.keyboard.press('Enter');
-        await textIs(page, '[data-notice]', /No sample of trace/, 'a trace that is not there');
-        await page.click('[data-notice] button');
-        await shot(page, 'trace');
-    });
+    await views(url, page, mine);
     await check('profiles one by one, and one of them', async () => {
         await open(page, url, ALL);
         await page.click('[data-goto=profiles]');
@@ -296,6 +184,12 @@ async function person(url) {
         await there(page, '[data-table=senders] tbody tr', 'no sender');
         await textIs(page, '[data-table=layouts]', /otlp 1\.10/, 'no layout');
         await there(page, '[data-counters=Store]', 'no counters');
+        const stored = await (await fetch(`${url}/api/v1/store`)).json(),
+            grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, '\u202f');
+        await textIs(page, '[data-fact=samples]', new RegExp(`^${grouped(stored.samples)}$`), 'samples');
+        await textIs(page, '[data-fact=waiting] b', new RegExp(`^${grouped(stored.raw_items)}$`), 'what waits');
+        await textIs(page, '[data-fact=bytes]', /of 10 GiB.*kept for 7 days/, 'retention');
+        await textIs(page, '[data-fact=queue]', /requests open/, 'queue');
         await shot(page, 'health');
     });
     await check('upload that is no profile is refused in words', async () => {
@@ -306,12 +200,22 @@ async function person(url) {
         await textIs(other, '[data-notice]', /nothing\.bin: .+/, 'no answer');
         await other.close();
     });
-    await check('refresh: what arrives is shown', async () => {
-        await open(page, url, '?from=now-1h&to=now&refresh=5&query=%7Bservice.name%3D%22%22%7D');
-        const before = await page.getAttribute('.live', 'data-loads');
-        await page.waitForFunction((n) => Number(document.querySelector('.live').dataset.loads) > Number(n), before, {
+    await check('refresh: what arrives is shown; a choice in a moving time stays where it is', async () => {
+        const now = Date.now();
+        await sendLoop(url, 'ticker', 'tick', 100, now - 60e3);
+        await open(page, url, '?from=now-15m&to=now&refresh=5&query=%7Bservice.name%3D%22ticker%22%7D');
+        await totalIs(page, 1000e6, 'the first');
+        await sendLoop(url, 'ticker', 'tock', 50, now - 30e3);
+        await page.waitForFunction(() => document.querySelector('.total')?.dataset.total === '1500000000', null, {
             timeout: 30000,
         });
+        await page.keyboard.press('6');
+        await there(page, '.heat canvas', 'no heat map');
+        await drag(page, '.heat canvas', 0.5, 0.99);
+        await inAddress(page, 'time=');
+        await inQuery(page, 'from=20');
+        await page.click('[data-tab=flame]');
+        await totalIs(page, 1500e6, 'the part');
         await page.click('[data-do=again]');
         await settled(page);
     });
@@ -395,10 +299,7 @@ try {
     console.log(`1..${result().n}`);
 } finally {
     await browser.close();
-    for (const p of servers) {
-        p.kill('SIGTERM');
-        if (p.exitCode === null) await once(p, 'exit');
-    }
+    await endServers();
     rmSync(dir, { recursive: true, force: true });
 }
 process.exit(result().failed ? 1 : 0);

@@ -1,18 +1,21 @@
 // The pure parts of the live page: selectors, times, the address, profiles made one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readColumns } from '../src/live/columns';
 import { extentOf, newestPart, typesOf } from '../src/live/questions';
-import { EVERYTHING, lastOf, moves, rangeText, readTime, resolve } from '../src/live/range';
-import { readAddress, spanBefore, writeAddress } from '../src/live/selection';
-import { readSelector, valueOf, withValue, writeSelector } from '../src/live/selector';
+import { EVERYTHING, hull, lastOf, moves, rangeText, readTime, resolve, spanText, writeTime } from '../src/live/range';
+import { NO_IDS, halves, linkedIds, readAddress, readIds, spanBefore, writeAddress } from '../src/live/selection';
+import { readSelector, valueOf, withLabels, withValue, writeSelector } from '../src/live/selector';
 import { stackWeights, noFilter } from '../src/model/filter';
 import { fold } from '../src/model/fold';
 import { heatOf } from '../src/model/heat';
 import { Session } from '../src/model/session';
 import { decode } from '../src/otlp/decode';
-import { fragmentNeedsTime, timelessFragment } from '../src/state';
+import { partOf, readFragment, timelessFragment, wishOf, writeFragment, initial } from '../src/state';
 import { Message, profilesData } from './write';
 
+const TRACE = 'e1f08aee9b782c3b8416089b191a6bf0',
+    SPAN = '295ef6684424c055';
 const NOW = Date.parse('2026-01-02T03:04:05Z');
 
 test('selectors: what is written is read', () => {
@@ -34,7 +37,8 @@ test('selectors: what is written is read', () => {
             { key: 'c', op: '=~', value: 'x.*' },
         ],
     });
-    for (const wrong of ['{', '{a}', '{a=}', '{a="b}', 'cpu{a=b} x', '{a=b c=d}']) assert.equal(readSelector(wrong), null, wrong);
+    for (const wrong of ['{', '{a}', '{a=}', '{a="b}', 'cpu{a=b} x', '{a=b c=d}'])
+        assert.equal(readSelector(wrong), null, wrong);
     assert.equal(writeSelector({ type: 'wall time/ns', matchers: [] }), ''); // cannot be spelled: chosen from the answer
     assert.equal(valueOf(s, 'service.name'), 'a "b" \\ c\nd');
     assert.equal(valueOf(withValue(s, 'service.name', null), 'service.name'), null);
@@ -71,18 +75,95 @@ test('ranges', () => {
     assert.deepEqual(spanBefore([100, 150], '1d'), [100 - 86400e3, 150 - 86400e3]);
 });
 
+test('times are kept to the microsecond', () => {
+    for (const text of ['2025-11-03T09:14:05Z', '2025-11-03T09:14:05.250Z', '2025-11-03T09:14:05.250001Z'])
+        assert.equal(writeTime(readTime(text, NOW)!), text);
+    assert.equal(spanText([NOW, NOW + 0.5]), '2026-01-02 03:04:05 – 03:04:05.000500');
+    assert.deepEqual(hull([100, 200], [300, 400]), [91, 409]);
+    assert.deepEqual(halves([NOW, NOW + 2000]), {
+        against: { from: '2026-01-02T03:04:05Z', to: '2026-01-02T03:04:06Z' },
+        range: { from: '2026-01-02T03:04:06Z', to: '2026-01-02T03:04:07Z' },
+    });
+});
+
+test('ids of traces and spans, as other tools write them', () => {
+    const dashed = TRACE.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+    for (const [text, want] of [
+        [TRACE, { trace: TRACE, span: '' }],
+        [` ${TRACE.toUpperCase()} `, { trace: TRACE, span: '' }],
+        [dashed, { trace: TRACE, span: '' }],
+        [SPAN, { trace: '', span: SPAN }],
+        [`0x${SPAN}`, { trace: '', span: SPAN }],
+        [`00-${TRACE}-${SPAN}-01`, { trace: TRACE, span: SPAN }],
+        [TRACE.slice(1), null],
+        [`${SPAN}g`, null],
+        ['', null],
+    ] as const)
+        assert.deepEqual(readIds(text), want, text);
+    for (const [search, hash, want] of [
+        ['', `#trace=${TRACE}`, { trace: TRACE, span: '' }],
+        ['', `#trace=${TRACE}&span=${SPAN}`, { trace: TRACE, span: SPAN }],
+        [`?trace_id=${TRACE}`, '#view=table', { trace: TRACE, span: '' }],
+        [`?spanID=${SPAN}`, '', { trace: '', span: SPAN }],
+        ['', `#/?traceparent=00-${TRACE}-${SPAN}-01`, { trace: TRACE, span: SPAN }],
+        ['?trace=nonsense', '#view=chart', null],
+    ] as const)
+        assert.deepEqual(linkedIds(search, hash), want, search + hash);
+});
+
+test('labels of the viewer as a selector', () => {
+    const labels = [
+        { key: 'a', value: 'x.y', not: false },
+        { key: 'a', value: 'z', not: false },
+        { key: 'b', value: '1', not: true },
+        { key: 'c', value: 'd', not: false },
+    ];
+    assert.equal(
+        writeSelector(withLabels({ type: 'cpu', matchers: [] }, labels)),
+        'cpu{a=~"x\\\\.y|z", c="d", b!="1"}',
+    );
+});
+
+test('binary answers', () => {
+    const head = new TextEncoder().encode(
+        '{"schema":1,"start":1762161245000000001,"column":20,"sum":{"column":"f64","at":0,"n":2},' +
+            '"frames":{"label":{"column":"str","at":16,"n":2}},"big":{"column":"i64","at":40,"n":1}}',
+    );
+    const data = Math.ceil((16 + head.length) / 8) * 8,
+        b = new ArrayBuffer(data + 48),
+        v = new DataView(b);
+    new Uint8Array(b).set(new TextEncoder().encode('KLNA'));
+    v.setUint32(4, 1, true);
+    v.setUint32(8, head.length, true);
+    v.setUint32(12, data, true);
+    new Uint8Array(b).set(head, 16);
+    v.setFloat64(data, 1.5, true);
+    v.setFloat64(data + 8, -2, true);
+    [0, 1, 3].forEach((o, i) => v.setUint32(data + 16 + i * 4, o, true));
+    new Uint8Array(b).set(new TextEncoder().encode('aé'), data + 28);
+    v.setBigInt64(data + 40, -5n, true);
+    const a = readColumns<{ column: number; sum: Float64Array; frames: { label: string[] }; big: Float64Array }>(b);
+    assert.deepEqual(
+        [a.startNs, a.column, [...a.sum], a.frames.label, [...a.big]],
+        [1762161245000000001n, 20, [1.5, -2], ['a', 'é'], [-5]],
+    );
+    assert.throws(() => readColumns(new ArrayBuffer(16)), /does not know/);
+});
+
 test('the address keeps the selection', () => {
     assert.equal(writeAddress(readAddress('')), '');
     const selector = { type: 'cpu/nanoseconds', matchers: [{ key: 'a', op: '=' as const, value: 'b&c=d' }] };
     for (const s of [
-        { page: 'explore', selector, range: lastOf('6h'), against: { shift: 'before' }, refresh: 15 },
-        { page: 'profiles', selector, range: EVERYTHING, against: null, refresh: 0 },
+        { page: 'explore', selector, range: lastOf('6h'), against: { shift: 'before' }, refresh: 15, ids: NO_IDS },
+        { page: 'profiles', selector, range: EVERYTHING, against: null, refresh: 0, ids: NO_IDS },
+        { page: 'trace', selector, range: EVERYTHING, against: null, refresh: 0, ids: { trace: TRACE, span: SPAN } },
         {
             page: 'explore',
             selector,
             range: { from: '2025-11-03T09:00:00Z', to: 'now' },
             against: { query: '{x="y"}', range: { from: '1', to: '2' } },
             refresh: 0,
+            ids: NO_IDS,
         },
     ] as const)
         assert.deepEqual(readAddress(writeAddress(s as never)), s);
@@ -92,7 +173,26 @@ test('the address keeps the selection', () => {
 test('the fragment of other data', () => {
     assert.equal(timelessFragment('#view=table&time=1-2&window=3-4&q=x'), '#view=table&q=x');
     assert.equal(timelessFragment('#time=1-2'), '');
-    assert.ok(fragmentNeedsTime('#view=heat') && fragmentNeedsTime('#time=1-2') && !fragmentNeedsTime('#view=table'));
+    assert.deepEqual(wishOf('#view=chart&q=x'), { times: true, part: null });
+    assert.deepEqual(wishOf('#view=heat&time=1762161245000000001-1762161246000000002'), {
+        times: false,
+        part: [1762161245000000001n, 1762161246000000002n],
+    });
+    assert.equal(partOf('x-y'), null);
+});
+
+test('times in the fragment mean the same when there are more data', () => {
+    const names = { write: String, read: Number, timeBase: 1762161245000000000n, dated: true };
+    const s = { ...initial(false), filter: { labels: [], time: [5, 700] as [number, number] } },
+        text = writeFragment(s, false, names);
+    assert.equal(text, 'time=1762161245000000005-1762161245000000700');
+    const later = readFragment(text, false, 1, { ...names, timeBase: names.timeBase - 1000n });
+    assert.deepEqual(later.filter.time, [1005, 1700]);
+    assert.deepEqual(readFragment('time=5-700', false, 1, names).filter.time, [5, 700]); // as older reports wrote it
+    const uptime = { ...names, timeBase: 1000n };
+    assert.deepEqual(readFragment(writeFragment(s, false, uptime), false, 1, uptime).filter.time, [5, 700]);
+    const report = { ...names, timeBase: 1000n, dated: false };
+    assert.equal(writeFragment(s, false, report), 'time=5-700');
 });
 
 test('what there is', () => {
@@ -107,6 +207,11 @@ test('what there is', () => {
     const list = [series('a', 5, 100, 200), series('b', 7, 150, 300), series('a', 4, 90, 95), series('c', 0, 1e9, 0)];
     assert.deepEqual(extentOf(list), [89, 301]);
     assert.equal(extentOf([]), null);
+    const wall = series('w', 3, NOW, NOW + 50);
+    assert.deepEqual(extentOf([...list, wall]), [NOW - 1, NOW + 51]); // the others had clocks that tell no date
+    assert.deepEqual(extentOf([...list, wall], false), [89, 301]);
+    assert.equal(extentOf([wall], false), null);
+    assert.deepEqual(extentOf([series('both', 3, 5, NOW)]), [Date.UTC(2000, 0, 1), NOW + 1]);
     assert.deepEqual(
         typesOf(list).map((t) => t.type),
         ['a', 'b', 'c'],
@@ -127,9 +232,15 @@ test('profiles of one type are looked at as one', () => {
             .packed(4, [value])
             .fixed(5, [T0 + at]);
     const one = decode(
-        profilesData(['', 'main', 'a', 'b', 'cpu', 'ns'], [[2, 1], [3, 1]], [sample(1, 10, 0n), sample(2, 5, 7n)], [
-            ['thread.name', 'x'],
-        ]),
+        profilesData(
+            ['', 'main', 'a', 'b', 'cpu', 'ns'],
+            [
+                [2, 1],
+                [3, 1],
+            ],
+            [sample(1, 10, 0n), sample(2, 5, 7n)],
+            [['thread.name', 'x']],
+        ),
         'one',
     );
     const twice = { ...one, profiles: [one.profiles[0], one.profiles[0]] },

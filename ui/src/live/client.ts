@@ -1,10 +1,16 @@
 // Asks a kiln server. A server that wants a token is told the one that a person typed, which this tab alone remembers.
 
+import { COLUMNS, readColumns, withStart } from './columns';
+
 export type Right = 'read' | 'write';
 
 export class NeedsToken extends Error {
     constructor(readonly right: Right) {
-        super(right === 'read' ? 'this server wants a token from whoever looks' : 'this server wants a token from whoever sends');
+        super(
+            right === 'read'
+                ? 'this server wants a token from whoever looks'
+                : 'this server wants a token from whoever sends',
+        );
     }
 }
 
@@ -16,7 +22,10 @@ async function ask(right: Right, path: string, init: RequestInit): Promise<Respo
     const token = sessionStorage.getItem(key(right));
     let r: Response;
     try {
-        r = await fetch(path, { ...init, headers: token ? { authorization: `Bearer ${token}` } : {} });
+        r = await fetch(path, {
+            ...init,
+            headers: { ...init.headers, ...(token ? { authorization: `Bearer ${token}` } : {}) },
+        });
     } catch (e) {
         if ((e as Error).name === 'AbortError') throw e;
         throw new Error('the server does not answer');
@@ -51,9 +60,23 @@ export const getJson = async <T>(path: string, params: Params = {}, signal?: Abo
 export const getBytes = async (path: string, params: Params, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer>> =>
     new Uint8Array(await (await ask('read', address(path, params), { signal })).arrayBuffer());
 
+/** An answer whose columns came as arrays of numbers (docs/query-api.md, "The binary encoding"), or as JSON. */
+export async function getColumns<T>(
+    path: string,
+    params: Params,
+    signal?: AbortSignal,
+): Promise<T & { startNs: bigint }> {
+    const r = await ask('read', address(path, params), { signal, headers: { accept: COLUMNS } }),
+        type = r.headers.get('content-type') ?? '';
+    return type.startsWith(COLUMNS) ? readColumns<T>(await r.arrayBuffer()) : withStart<T>(await r.text());
+}
+
 export interface Uploaded {
     recognised: string;
     profiles: number;
+    service: string; // empty: it names none
+    first: number; // Unix ns; 0: it does not say when it was measured, and counts as of now
+    last: number;
 }
 
 /** A file of any format that kiln reads. */

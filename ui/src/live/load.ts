@@ -2,32 +2,56 @@
 import { Session } from '../model/session';
 import { Dataset } from '../otlp/types';
 import { Loaded, fromExport } from '../source';
-import { NeedsToken, getBytes } from './client';
-import { Counts, Series, countsOf, extentOf, labelValues, observations, seriesOf, typesOf, where } from './questions';
-import { Span, resolve, spanText } from './range';
+import { Wish } from '../state';
+import { NeedsToken, Uploaded, getBytes } from './client';
+import {
+    Counts,
+    Series,
+    countsOf,
+    labelValues,
+    observations,
+    seriesOf,
+    storedOf,
+    sumOf,
+    typesOf,
+    where,
+} from './questions';
+import { Span, absolute, atLeast, hull, resolve, spanText } from './range';
 import { Selection, spanBefore, SHIFTS } from './selection';
-import { Selector, readSelector, valueOf } from './selector';
+import { EVERY, Selector, readSelector, valueOf, withValue, writeSelector } from './selector';
 
 export const SERVICE = 'service.name';
 /** With their times so many observations are some 10 MB on the way and draw without a pause. */
 export const MOST_OBSERVATIONS = 400_000;
 
+/** What is compared with. */
+export interface Base {
+    selector: Selector;
+    span: Span;
+    name: string;
+    counts: Counts | null; // over the chart, when it is another selection
+}
+
 export interface Answer {
     span: Span | null; // null: nothing is stored, or the range is none
     stored: Span | null; // looked up only when there is nothing in the range
+    undated: Span | null; // what has times of another clock and is not in "all that is stored"
     services: string[];
     types: { type: string; unit: string }[];
     selector: Selector; // with the type that is shown
     unit: string;
+    chart: Span | null; // the time of `counts`: in a comparison that of both sides
     counts: Counts | null;
+    base: Base | null;
     observations: number;
+    sum: number; // of the span, also when a part of it is chosen
     session: Session | null;
     timed: boolean; // the session has the time of each observation, as far as senders gave it
     failed: string; // why the profile itself could not be had
     withoutBase: boolean; // a comparison was asked for, and there is nothing to compare with
 }
 
-const EVERY: Selector = { type: '', matchers: [] };
+const inMs = ([a, b]: [bigint, bigint]): Span => [Number(a) / 1e6, Number(b) / 1e6];
 const label = (t: { type: string; unit: string }) => `${t.type}/${t.unit}`;
 
 function chooseType(s: Selector, series: Series[]) {
@@ -41,11 +65,35 @@ const only = (set: Dataset, type: string): Dataset => {
     return fits.length ? { ...set, profiles: fits } : set;
 };
 
-const bytesOf = (s: Selector, span: Span, sums: boolean, signal: AbortSignal) => () =>
-    getBytes('export', { ...where(s, span), format: 'otlp', gzip: 1, ...(sums ? { sums: 1 } : {}) }, signal);
+type Bounds = { start: string; end: string };
+
+const bytesOf = (s: Selector, span: Span, part: Bounds | null, sums: boolean, signal: AbortSignal) => () =>
+    getBytes('export', { ...where(s, span), ...part, format: 'otlp', gzip: 1, ...(sums ? { sums: 1 } : {}) }, signal);
+
+export const nameOf = (s: Selector): string => valueOf(s, SERVICE) ?? 'all services';
+
+/** The selection that shows what was just sent. */
+export function whereUploaded(list: Uploaded[], now: number): Pick<Selection, 'selector' | 'range'> {
+    const spans = list.map((u): Span => (u.first ? [u.first / 1e6, u.last / 1e6] : [now - 5e3, now + 5e3])),
+        service = list.every((u) => u.service === list[0].service) ? list[0].service : '';
+    const around: Span = [
+        Math.max(Math.floor(Math.min(...spans.map((s) => s[0]))) - 1, 0),
+        Math.ceil(Math.max(...spans.map((s) => s[1]))) + 1,
+    ];
+    return {
+        selector: service ? withValue(EVERY, SERVICE, service) : EVERY,
+        range: absolute(atLeast(around, 1000)),
+    };
+}
 
 /** What to compare with: a selector and a span. */
-async function baseOf(sel: Selection, chosen: Selector, span: Span, now: number, signal: AbortSignal) {
+async function baseOf(
+    sel: Selection,
+    chosen: Selector,
+    span: Span,
+    now: number,
+    signal: AbortSignal,
+): Promise<Base | null> {
     const a = sel.against;
     if (!a) return null;
     if ('shift' in a)
@@ -53,29 +101,54 @@ async function baseOf(sel: Selection, chosen: Selector, span: Span, now: number,
             selector: chosen,
             span: spanBefore(span, a.shift),
             name: SHIFTS.find(([k]) => k === a.shift)![1],
+            counts: null,
         };
     const kept = readSelector(a.query) ?? EVERY,
-        stored = a.range.from ? null : extentOf(await seriesOf(EVERY, null, signal)),
+        stored = a.range.from ? null : (await storedOf(kept, signal)).stored,
         at = resolve(a.range, now, stored);
-    return at && { selector: { ...kept, type: chosen.type }, span: at, name: `${nameOf(kept)}, ${spanText(at)}` };
+    return (
+        at && {
+            selector: { ...kept, type: chosen.type },
+            span: at,
+            name: `${nameOf(kept)}, ${spanText(at)}`,
+            counts: null,
+        }
+    );
 }
 
-export const nameOf = (s: Selector): string => valueOf(s, SERVICE) ?? 'all services';
+/** The chart: over the span, a line a service; in a comparison over both sides, a line for each selection. */
+async function chartOf(chosen: Selector, span: Span, base: Base | null, signal: AbortSignal) {
+    const by = valueOf(chosen, SERVICE) === null && !base ? SERVICE : '',
+        chart = base ? hull(span, base.span) : span;
+    const differs = base && writeSelector(base.selector) !== writeSelector(chosen);
+    const [counts, inside, other] = await Promise.all([
+        countsOf(chosen, chart, by, signal),
+        base ? countsOf(chosen, span, '', signal) : null,
+        differs ? countsOf(base.selector, chart, '', signal) : null,
+    ]);
+    if (base) base.counts = other;
+    return { chart, counts, base, observations: observations(inside ?? counts), sum: sumOf(inside ?? counts) };
+}
 
-export async function load(sel: Selection, withTime: boolean, now: number, signal: AbortSignal): Promise<Answer> {
+export async function load(sel: Selection, wish: Wish, now: number, signal: AbortSignal): Promise<Answer> {
     const any = { ...sel.selector, type: '' },
-        everything = async () => extentOf(await seriesOf(EVERY, null, signal));
-    const stored = sel.range.from || sel.range.to ? null : extentOf(await seriesOf(any, null, signal)),
+        everything = async () => (await storedOf(EVERY, signal)).stored;
+    const bounded = sel.range.from || sel.range.to,
+        { stored, undated } = bounded ? { stored: null, undated: null } : await storedOf(any, signal),
         span = resolve(sel.range, now, stored);
     const none: Answer = {
         span,
         stored,
+        undated,
         services: [],
         types: [],
         selector: sel.selector,
         unit: '',
+        chart: null,
         counts: null,
+        base: null,
         observations: 0,
+        sum: 0,
         session: null,
         timed: false,
         failed: '',
@@ -88,17 +161,20 @@ export async function load(sel: Selection, withTime: boolean, now: number, signa
     ]);
     const { types, found } = chooseType(sel.selector, series);
     if (!found) return { ...none, services, types, stored: stored ?? (await everything()) };
-    const chosen = { ...sel.selector, type: label(found) },
-        by = valueOf(chosen, SERVICE) === null ? SERVICE : '';
-    const counts = await countsOf(chosen, span, by, signal),
-        n = observations(counts),
-        timed = withTime && n <= MOST_OBSERVATIONS,
-        base = await baseOf(sel, chosen, span, now, signal);
-    const chart = { ...none, services, types, selector: chosen, unit: found.unit, counts, observations: n };
+    const chosen = { ...sel.selector, type: label(found) };
+    const drawn = await chartOf(chosen, span, await baseOf(sel, chosen, span, now, signal), signal),
+        { base } = drawn;
+    const looked =
+            wish.part && wish.times
+                ? observations(await countsOf(chosen, inMs(wish.part), '', signal))
+                : drawn.observations,
+        timed = wish.times && looked <= MOST_OBSERVATIONS;
+    const chart = { ...none, ...drawn, services, types, selector: chosen, unit: found.unit };
+    const part = wish.part && { start: String(wish.part[0]), end: String(wish.part[1]) };
     const source = fromExport(
-        bytesOf(chosen, span, !timed, signal),
+        bytesOf(chosen, span, part, !timed, signal),
         nameOf(chosen),
-        base && { get: bytesOf(base.selector, base.span, true, signal), name: base.name },
+        base && { get: bytesOf(base.selector, base.span, null, true, signal), name: base.name },
     );
     let loaded: Loaded;
     try {
@@ -109,11 +185,15 @@ export async function load(sel: Selection, withTime: boolean, now: number, signa
     }
     const main = only(loaded.profile, label(found)),
         other = loaded.base && only(loaded.base, label(found)),
-        hasBase = other !== null && other.profiles.length > 0;
+        some = (d: Dataset | null) => d !== null && d.profiles.some((p) => p.n > 0),
+        hasBase = some(other);
+    main.timeBase ||= BigInt(Math.floor(span[0])) * 1000000n; // sums have no times
+    const session = some(main) ? new Session(main, hasBase ? other : null) : null;
+    if (session) session.names.dated = true;
     return {
         ...chart,
-        stored: main.profiles.length ? stored : (stored ?? (await everything())),
-        session: main.profiles.length ? new Session(main, hasBase ? other : null) : null,
+        stored: session ? stored : (stored ?? (await everything())),
+        session,
         timed,
         withoutBase: sel.against !== null && !hasBase,
     };

@@ -1,8 +1,8 @@
 // The answers of docs/query-api.md that this page wants, and the questions for them. Times of answers are Unix ns as JSON numbers: good
 // to a quarter of a microsecond here, which is finer than a chart.
 import { getJson } from './client';
-import { Span } from './range';
-import { Selector, writeSelector } from './selector';
+import { Span, writeTime } from './range';
+import { EVERY, Selector, writeSelector } from './selector';
 
 export interface Series {
     type: string;
@@ -54,6 +54,8 @@ export interface Status {
     started: number;
     now: number;
     store_dir: string;
+    max_age: number | null; // ns; null: for ever
+    max_bytes: number | null;
     ingest: Record<string, number>;
     http: Record<string, number>;
     store: Record<string, number>;
@@ -62,11 +64,9 @@ export interface Status {
     losses: { concept: string; count: number; example: string; carried_as: string | null }[];
 }
 
-const NONE: Selector = { type: '', matchers: [] };
-
 export const where = (s: Selector, span: Span | null): Record<string, string> => ({
     query: writeSelector(s),
-    ...(span ? { start: `${span[0]}000000`, end: `${span[1]}000000` } : {}),
+    ...(span ? { start: writeTime(span[0]), end: writeTime(span[1]) } : {}),
 });
 
 export const seriesOf = async (s: Selector, span: Span | null, signal?: AbortSignal): Promise<Series[]> =>
@@ -76,7 +76,7 @@ export const countsOf = (s: Selector, span: Span, by: string, signal?: AbortSign
     getJson<Counts>('counts', { ...where(s, span), by }, signal);
 
 export const labelKeys = async (span: Span | null): Promise<string[]> =>
-    (await getJson<{ keys: Label[] }>('labels', where(NONE, span))).keys.map((k) => k.text);
+    (await getJson<{ keys: Label[] }>('labels', where(EVERY, span))).keys.map((k) => k.text);
 
 export const labelValues = async (
     key: string,
@@ -84,9 +84,9 @@ export const labelValues = async (
     span: Span | null,
     signal?: AbortSignal,
 ): Promise<string[]> =>
-    (
-        await getJson<{ values: Label[] }>(`labels/${encodeURIComponent(key)}`, where(s, span), signal)
-    ).values.map((v) => v.text);
+    (await getJson<{ values: Label[] }>(`labels/${encodeURIComponent(key)}`, where(s, span), signal)).values.map(
+        (v) => v.text,
+    );
 
 export const profilesOf = (
     s: Selector,
@@ -95,26 +95,52 @@ export const profilesOf = (
     signal?: AbortSignal,
 ): Promise<{ series: Series[]; profiles: ProfileRow[] }> => getJson('profiles', { ...where(s, span), limit }, signal);
 
+export interface StoreFile {
+    name: string;
+    corrupt: boolean;
+    bytes: number;
+    first: number;
+    last: number;
+    profiles: number;
+    samples: number;
+}
+
+/** What is on disk; in Status are counters since the server was started. */
+export interface StoreNow {
+    bytes: number;
+    raw_items: number;
+    raw_bytes: number;
+    series: number;
+    profiles: number;
+    samples: number;
+    files: StoreFile[];
+}
+
+export const storeNow = (signal?: AbortSignal): Promise<StoreNow> => getJson<StoreNow>('store', {}, signal);
 export const statusNow = (signal?: AbortSignal): Promise<Status> => getJson<Status>('status', {}, signal);
 
-/** From the first observation to behind the last, ms. */
-export function extentOf(list: Series[]): Span | null {
-    const used = list.filter((s) => s.samples > 0 && s.last > 0);
-    if (!used.length) return null;
-    return [
-        Math.floor(Math.min(...used.map((s) => s.first)) / 1e6) - 1,
-        Math.ceil(Math.max(...used.map((s) => s.last)) / 1e6) + 1,
-    ];
+const YEAR_2000 = 946684800e3; // ms
+
+/** From the first observation to behind the last, ms. `dated`: of those since 2000, unless there are none. Clocks that do not count
+ *  from 1970 (that of a machine's start, of a browser's page) would stretch it over decades. */
+export function extentOf(list: Series[], dated = true): Span | null {
+    const used = list.filter((s) => s.samples > 0),
+        fit = used.filter((s) => (dated ? s.last / 1e6 >= YEAR_2000 : s.first / 1e6 < YEAR_2000)),
+        of = fit.length || !dated ? fit : used;
+    if (!of.length) return null;
+    const first = Math.max(Math.floor(Math.min(...of.map((s) => s.first)) / 1e6) - 1, 0),
+        last = Math.ceil(Math.max(...of.map((s) => s.last)) / 1e6) + 1;
+    return fit.length && dated ? [Math.max(first, YEAR_2000), last] : [first, dated ? last : Math.min(last, YEAR_2000)];
 }
 
 /** The part of a range in which something is, found by asking again with finer steps. */
-export async function narrowed(s: Selector, span: Span): Promise<Span | null> {
+export async function narrowed(s: Selector, span: Span, signal?: AbortSignal): Promise<Span> {
     let at = span;
-    for (let round = 0; round < 4; round++) {
-        const c = await countsOf(s, at, ''),
-            count = c.rows[0]?.count ?? [];
-        const first = count.findIndex((n) => n > 0);
-        if (first < 0) return null;
+    for (let round = 0; round < 6; round++) {
+        const c = await countsOf(s, at, '', signal),
+            count = c.rows[0]?.count ?? [],
+            first = count.findIndex((n) => n > 0);
+        if (first < 0) return at;
         const last = count.reduce((found, n, i) => (n > 0 ? i : found), first),
             ms = (i: number) => (c.start + i * c.step) / 1e6;
         const next: Span = [Math.max(Math.floor(ms(first)), at[0]), Math.min(Math.ceil(ms(last + 1)), at[1])];
@@ -122,6 +148,20 @@ export async function narrowed(s: Selector, span: Span): Promise<Span | null> {
         at = next;
     }
     return at;
+}
+
+/** All that is stored of a selection: since 2000, and with times of other clocks. */
+export async function storedOf(
+    s: Selector,
+    signal?: AbortSignal,
+): Promise<{ stored: Span | null; undated: Span | null }> {
+    const list = await seriesOf(s, null, signal),
+        all = extentOf(list),
+        undated = extentOf(list, false);
+    // A series that has both does not say where the dated part begins.
+    const stored = all?.[0] === YEAR_2000 ? await narrowed(s, all, signal) : all;
+    if (!stored || !undated || stored[0] < YEAR_2000) return { stored, undated: null };
+    return { stored, undated: undated[1] === YEAR_2000 ? await narrowed(s, undated, signal) : undated };
 }
 
 /** Types in what is selected, the one with most samples first. */
@@ -151,10 +191,14 @@ export function newestPart(c: Counts, most: number): Span | null {
     if (from === n && n > 1) {
         while (from > 0 && !used(from - 1)) from--;
         const end = from--;
-        return from < 0 ? null : [Math.floor((c.start + from * c.step) / 1e6), Math.ceil((c.start + end * c.step) / 1e6)];
+        return from < 0
+            ? null
+            : [Math.floor((c.start + from * c.step) / 1e6), Math.ceil((c.start + end * c.step) / 1e6)];
     }
     return from === n ? null : [Math.floor((c.start + from * c.step) / 1e6), Math.ceil((c.start + n * c.step) / 1e6)];
 }
 
-export const observations = (c: Counts): number =>
-    c.rows.reduce((t, r) => t + r.count.reduce((a, b) => a + b, 0), 0);
+const total = (rows: number[][]): number => rows.reduce((t, r) => r.reduce((a, b) => a + b, t), 0);
+
+export const observations = (c: Counts): number => total(c.rows.map((r) => r.count));
+export const sumOf = (c: Counts): number => total(c.rows.map((r) => r.sum));

@@ -4,7 +4,7 @@ export interface Range {
     from: string;
     to: string; // both empty: everything that is stored
 }
-export type Span = [number, number]; // Unix ms
+export type Span = [number, number]; // Unix ms, good to a microsecond
 
 const UNITS: Record<string, number> = { s: 1e3, m: 60e3, h: 3600e3, d: 86400e3, w: 7 * 86400e3 };
 
@@ -30,18 +30,27 @@ export function readTime(text: string, now: number): number | null {
     const date = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?\s*(Z|UTC|[+-]\d\d:?\d\d)?$/i.exec(t);
     if (!date) return null;
     const zone = !date[3] || /utc|z/i.test(date[3]) ? 'Z' : date[3],
-        at = Date.parse(`${date[1]}T${date[2] ?? '00:00'}${zone}`);
-    return Number.isNaN(at) ? null : at;
+        [clock, fraction] = (date[2] ?? '00:00').split('.'),
+        at = Date.parse(`${date[1]}T${clock}${zone}`);
+    return Number.isNaN(at) ? null : micro(at + Number(`0.${fraction ?? 0}`) * 1e3);
 }
 
-export const writeTime = (ms: number): string => new Date(ms).toISOString().replace(/\.000Z$/, 'Z');
+const micro = (ms: number): number => Math.round(ms * 1e3) / 1e3;
+
+/** With as many digits behind the second as it needs: none, three or six. */
+export function writeTime(ms: number): string {
+    const us = Math.round(ms * 1e3),
+        rest = us - Math.floor(us / 1e3) * 1e3;
+    const iso = new Date(Math.floor(us / 1e3)).toISOString();
+    return rest ? iso.replace('Z', `${String(rest).padStart(3, '0')}Z`) : iso.replace('.000Z', 'Z');
+}
 export const absolute = ([a, b]: Span): Range => ({ from: writeTime(a), to: writeTime(b) });
 
 /** null: it has an end that is no time, or ends before it begins, or there is nothing stored to take it from. */
 export function resolve(r: Range, now: number, stored: Span | null): Span | null {
     const a = r.from ? readTime(r.from, now) : (stored?.[0] ?? null),
         b = r.to ? readTime(r.to, now) : r.from ? now : (stored?.[1] ?? null);
-    return a === null || b === null || a >= b ? null : [Math.floor(a), Math.ceil(b)];
+    return a === null || b === null || a >= b ? null : [a, b];
 }
 
 /** Does it move with the clock? */
@@ -50,8 +59,16 @@ export const moves = (r: Range): boolean => r.to.startsWith('now') || r.from.sta
 /** Not less than this, around its middle: a moment is hard to see. */
 export const atLeast = ([a, b]: Span, ms: number): Span => {
     const more = Math.max(Math.ceil((ms - (b - a)) / 2), 0);
-    return [a - more, b + more];
+    return [Math.max(a - more, 0), b + more];
 };
+
+/** Around both, with some air. */
+export function hull(p: Span, q: Span): Span {
+    const a = Math.min(p[0], q[0]),
+        b = Math.max(p[1], q[1]),
+        air = Math.ceil((b - a) * 0.03);
+    return [a - air, b + air];
+}
 
 export const shifted = ([a, b]: Span, by: number): Span => [a + by, b + by];
 
@@ -59,7 +76,12 @@ const clock = (ms: number) => new Date(ms).toISOString().slice(11, 19),
     day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 
 export function spanText([a, b]: Span): string {
-    const exact = (ms: number) => (b - a < 10e3 ? new Date(ms).toISOString().slice(11, 23) : clock(ms));
+    const exact = (ms: number) =>
+        b - a >= 10e3
+            ? clock(ms)
+            : b - a >= 10
+              ? new Date(ms).toISOString().slice(11, 23)
+              : writeTime(ms).slice(11, -1);
     return day(a) === day(b) ? `${day(a)} ${exact(a)} – ${exact(b)}` : `${day(a)} ${clock(a)} – ${day(b)} ${clock(b)}`;
 }
 

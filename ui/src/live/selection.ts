@@ -1,12 +1,44 @@
 // What a live page shows, and how its address carries it. What the viewer shows of it is in the fragment (state.ts).
-import { EVERYTHING, Range, Span, lastOf, shifted } from './range';
+import { EVERYTHING, Range, Span, absolute, lastOf, shifted } from './range';
 import { Selector, readSelector, writeSelector } from './selector';
 
-export type Page = 'explore' | 'profiles' | 'health';
-const PAGES: Page[] = ['explore', 'profiles', 'health'];
+export type Page = 'explore' | 'profiles' | 'trace' | 'health';
+const PAGES: Page[] = ['explore', 'profiles', 'trace', 'health'];
 
 /** What to compare with: the same selection at another time, or a selection that was kept. */
 export type Against = { shift: 'before' | '1d' | '7d' } | { query: string; range: Range };
+
+/** A trace, a span, or a span of a trace; empty: any. */
+export interface Ids {
+    trace: string; // 32 hex digits
+    span: string; // 16
+}
+export const NO_IDS: Ids = { trace: '', span: '' };
+
+/** Ids as other tools write them: 32 or 16 hex digits, with or without dashes, or a traceparent. null: none of these. */
+export function readIds(text: string): Ids | null {
+    const t = text.trim().toLowerCase(),
+        parent = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/.exec(t);
+    if (parent) return { trace: parent[1], span: parent[2] };
+    const id = t.replace(/^0x/, '').replaceAll('-', '');
+    return /^[0-9a-f]{32}$/.test(id)
+        ? { trace: id, span: '' }
+        : /^[0-9a-f]{16}$/.test(id)
+          ? { trace: '', span: id }
+          : null;
+}
+
+/** A link that another tool made: /#trace=ID, /#span=ID or /#traceparent=..., the same behind a question mark. */
+export function linkedIds(search: string, hash: string): Ids | null {
+    for (const text of [hash.replace(/^#\/?\??/, ''), search]) {
+        const q = new URLSearchParams(text),
+            get = (...keys: string[]) => keys.map((k) => readIds(q.get(k) ?? '')).find(Boolean) ?? null;
+        const trace = get('trace', 'trace_id', 'traceID', 'traceId', 'traceparent'),
+            span = get('span', 'span_id', 'spanID', 'spanId');
+        if (trace || span) return { trace: trace?.trace ?? '', span: span?.span || trace?.span || '' };
+    }
+    return null;
+}
 
 export interface Selection {
     page: Page;
@@ -14,6 +46,7 @@ export interface Selection {
     range: Range;
     against: Against | null;
     refresh: number; // s; 0: not by itself
+    ids: Ids; // of the page for a trace
 }
 
 export const REFRESH = [0, 5, 15, 60];
@@ -36,6 +69,7 @@ export function readAddress(search: string): Selection {
                   ? { query: q.get('base') ?? '', range: range('base_from', 'base_to', EVERYTHING) }
                   : null,
         refresh: REFRESH.find((r) => String(r) === q.get('refresh')) ?? 0,
+        ids: (page === 'trace' && linkedIds(search, '')) || NO_IDS,
     };
 }
 
@@ -43,6 +77,8 @@ export function writeAddress(s: Selection): string {
     const q = new URLSearchParams(),
         query = writeSelector(s.selector);
     if (s.page !== 'explore') q.set('page', s.page);
+    if (s.page === 'trace' && s.ids.trace) q.set('trace', s.ids.trace);
+    if (s.page === 'trace' && s.ids.span) q.set('span', s.ids.span);
     if (query) q.set('query', query);
     if (!s.range.from && !s.range.to) q.set('range', 'all');
     else if (s.range.from !== USUAL.from || s.range.to !== USUAL.to) {
@@ -67,6 +103,12 @@ const DAY = 86400e3;
 
 export function spanBefore(span: Span, shift: 'before' | '1d' | '7d'): Span {
     return shifted(span, shift === 'before' ? span[0] - span[1] : shift === '1d' ? -DAY : -7 * DAY);
+}
+
+/** Two parts of one span: its first half is what the second one is compared with. */
+export function halves([a, b]: Span): { range: Range; against: Range } {
+    const mid = Math.round((a + b) / 2);
+    return { range: absolute([mid, b]), against: absolute([a, mid]) };
 }
 
 export const SHIFTS: [string, string][] = [

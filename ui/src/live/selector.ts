@@ -14,6 +14,8 @@ export interface Selector {
     matchers: Matcher[];
 }
 
+export const EVERY: Selector = { type: '', matchers: [] };
+
 const quote = (s: string): string => `"${s.replace(/[\\"]/g, '\\$&').replace(/\n/g, '\\n')}"`;
 const plainKey = /^[^\s=!~,{}"]+$/;
 
@@ -57,6 +59,20 @@ export function readSelector(text: string): Selector | null {
         take(/\s*/);
     }
     return at === text.length ? out : null;
+}
+
+/** What labels of the viewer ask for: values of one key are alternatives. */
+export function withLabels(s: Selector, labels: { key: string; value: string; not: boolean }[]): Selector {
+    const keys = [...new Set(labels.filter((l) => !l.not).map((l) => l.key))],
+        plain = (v: string) => v.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+    const wanted = keys.map((key): Matcher => {
+        const values = labels.filter((l) => l.key === key && !l.not).map((l) => l.value);
+        return values.length === 1
+            ? { key, op: '=', value: values[0] }
+            : { key, op: '=~', value: values.map(plain).join('|') };
+    });
+    const refused = labels.filter((l) => l.not).map((l): Matcher => ({ key: l.key, op: '!=', value: l.value }));
+    return { ...s, matchers: [...s.matchers, ...wanted, ...refused] };
 }
 
 /** The value that a key must have, when one is asked for. */

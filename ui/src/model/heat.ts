@@ -3,7 +3,7 @@ import { Profile } from '../otlp/types';
 import { Dataset } from '../otlp/types';
 import { Filter, labelTest } from './filter';
 
-export const ROWS = 50;
+export const ROWS = 50; // of a column
 const MAX_COLUMNS = 1200,
     MIN_COLUMNS = 30;
 
@@ -11,7 +11,8 @@ export interface Heat {
     from: number; // ns after the base, a whole number of columns
     column: number; // ns
     columns: number;
-    cell: Float64Array; // columns * ROWS, a column after the other
+    rows: number;
+    cell: Float64Array; // columns * rows, a column after the other
     most: number;
 }
 
@@ -36,7 +37,7 @@ export function heatOf(set: Dataset, p: Profile, filter: Filter): Heat {
     }
     const column = columnFor(to - from + 1),
         columns = Math.floor((to - from) / column) + 1;
-    const h: Heat = { from, column, columns, cell: new Float64Array(columns * ROWS), most: 0 };
+    const h: Heat = { from, column, columns, rows: ROWS, cell: new Float64Array(columns * ROWS), most: 0 };
     for (let i = 0; i < p.n; i++) {
         if (!passes(i)) continue;
         for (let k = p.timeOff[i]; k < p.timeOff[i + 1]; k++) {

@@ -3,6 +3,7 @@ import { Dataset, Profile } from '../otlp/types';
 import { Filter, stackWeights } from './filter';
 import { Bound, Frames, bind, stackFrames } from './frames';
 import { Tree, TreeBuilder } from './tree';
+import { DATED } from './units';
 
 export interface Answer {
     tree: Tree;
@@ -20,6 +21,8 @@ export class Session {
     constructor(main: Dataset, base: Dataset | null) {
         this.main = bind(main, this.frames);
         this.base = base && bind(base, this.frames);
+        this.names.timeBase = main.timeBase;
+        this.names.dated = main.timeBase > DATED;
     }
 
     get profiles(): Profile[] {
@@ -67,6 +70,8 @@ export class Session {
 
     /** Frames by what another page would know them by. */
     readonly names = {
+        timeBase: 0n,
+        dated: false,
         write: (f: number): string =>
             this.frames.file[f] ? `${this.frames.name[f]}\t${this.frames.file[f]}` : this.frames.name[f],
         read: (text: string): number => {

@@ -90,14 +90,12 @@ export function signedPercent(part: number, whole: number): string {
     return part > 0 ? `+${s}` : s.replace('-', '−');
 }
 
-const YEAR_1990 = 631152000n * 1000000000n;
+/** Unix ns, in 1990. What is below was measured by a clock that counts from elsewhere. */
+export const DATED = 631152000n * 1000000000n;
 
-/** A Unix time in ns as the UTC date and time; nothing for a clock that does not count from 1970. */
-export function utc(ns: bigint): string {
-    return ns > YEAR_1990
-        ? new Date(Number(ns / 1000000n))
-              .toISOString()
-              .replace('T', ' ')
-              .replace(/\.\d+Z$/, ' UTC')
-        : '';
+/** A Unix time in ns as the UTC date and time, to the millisecond when that matters; nothing for a clock that does not count from 1970. */
+export function utc(ns: bigint, exact = false): string {
+    if (ns <= DATED) return '';
+    const iso = new Date(Number(ns / 1000000n)).toISOString().replace('T', ' ');
+    return exact ? iso.replace('Z', ' UTC') : iso.replace(/\.\d+Z$/, ' UTC');
 }

@@ -2,10 +2,11 @@
 import { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ColorBy, palettes } from '../draw/palette';
+import { LabelFilter } from '../model/filter';
 import { hasLabels, hasTime, Session } from '../model/session';
 import { tableOf } from '../model/table';
 import { follow, matchedTotal, pathOf } from '../model/tree';
-import { State, View, needsTime, readFragment, writeFragment } from '../state';
+import { State, View, Wish, needsTimes, readFragment, writeFragment } from '../state';
 import { Breadcrumbs } from './Breadcrumbs';
 import { ChartView } from './ChartView';
 import { Details } from './Details';
@@ -27,17 +28,33 @@ export interface Around {
     about: string[]; // what was selected, for people
     theme: State['theme'];
     onTheme(t: State['theme']): void;
-    /** The view wants the time of each observation (or no longer does). */
-    onNeedsTime(yes: boolean): void;
-    /** What stands where a view of time would, until those are there. */
+    /** What the views want of the server besides sums. A part of the time that is chosen comes from there. */
+    onWish(w: Wish): void;
+    whole: number; // the sum of all of the time
+    /** What stands where the flame chart would, until times are there. */
     instead: ComponentChildren;
+    /** Views over all of the time, drawn from what the server adds up. */
+    heat(p: TimeView): ComponentChildren;
+    lanes(p: TimeView): ComponentChildren;
+    /** What a comparison is worth. */
+    verdict(labels: LabelFilter[], onFrame: (name: string) => void): ComponentChildren;
+}
+
+export interface TimeView {
+    labels: LabelFilter[];
+    time: [number, number] | null; // what is chosen, ns after the session's base
+    theme: 'light' | 'dark';
+    onTime(t: [number, number] | null): void;
+    onLabels(l: LabelFilter[]): void;
+    onView(v: View): void;
 }
 
 /** Only views that have something to show. */
 function availableViews(s: Session, profile: number, more: boolean): View[] {
     const p = s.profiles[profile],
         out: View[] = ['flame', 'table', 'sandwich'];
-    if (more || hasTime(p)) out.push('chart', 'heat');
+    if (more) out.push('chart', 'lanes', 'heat');
+    else if (hasTime(p)) out.push('chart', 'heat');
     if (hasLabels(p)) out.push('labels');
     return out;
 }
@@ -86,14 +103,20 @@ export function App({ session, around }: { session: Session; around?: Around }) 
         return () => removeEventListener('hashchange', f);
     }, [session]);
 
-    useEffect(() => around?.onNeedsTime(needsTime({ view, filter: state.filter })), [view, state.filter.time]);
+    useEffect(() => {
+        const { time } = state.filter,
+            unix = (t: number) => session.names.timeBase + BigInt(Math.round(t));
+        around?.onWish({ times: needsTimes(view), part: time && [unix(time[0]), unix(time[1])] });
+    }, [view, state.filter.time]);
     useEffect(() => {
         if (around) setState((s) => (s.theme === around.theme ? s : { ...s, theme: around.theme }));
     }, [around?.theme]);
 
+    // A server has already left out what is outside of the chosen time.
+    const filter = useMemo(() => (around ? { ...state.filter, time: null } : state.filter), [state.filter]);
     const answer = useMemo(
-        () => timed('tree', () => session.tree(state.profile, state.filter, state.compare, state.order)),
-        [session, state.profile, state.filter, state.compare, state.order],
+        () => timed('tree', () => session.tree(state.profile, filter, state.compare, state.order)),
+        [session, state.profile, filter, state.compare, state.order],
     );
     const { tree } = answer;
     const table = useMemo(() => timed('table', () => tableOf(tree, session.frames.n)), [tree]);
@@ -129,7 +152,15 @@ export function App({ session, around }: { session: Session; around?: Around }) 
         match: found.match,
         selected: state.selected,
     };
-    const timeProps = { session, profile: state.profile, filter: state.filter };
+    const timeProps = { session, profile: state.profile, filter };
+    const live: TimeView = {
+        labels: state.filter.labels,
+        time: state.filter.time,
+        theme,
+        onTime: time,
+        onLabels: (labels) => patch({ filter: { ...state.filter, labels } }),
+        onView: (v) => patch({ view: v }),
+    };
     return (
         <>
             <Header
@@ -143,8 +174,13 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                 search={search}
                 found={found}
                 about={around?.about ?? null}
+                whole={around ? around.whole : Number(profile.total)}
             />
             <Toolbar session={session} state={state} view={view} colors={colors} color={color} patch={patch} />
+            {around &&
+                compared &&
+                state.compare !== 'off' &&
+                around.verdict(state.filter.labels, (name) => select(session.names.read(name)))}
             {view === 'flame' && zoom > 0 && (
                 <Breadcrumbs
                     tree={tree}
@@ -155,8 +191,12 @@ export function App({ session, around }: { session: Session; around?: Around }) 
             )}
             <main>
                 <div class="view" data-view={view}>
-                    {around && !hasTime(profile) && needsTime({ view, filter: state.filter }) ? (
+                    {around && !hasTime(profile) && needsTimes(view) ? (
                         around.instead
+                    ) : around && view === 'heat' ? (
+                        around.heat(live)
+                    ) : around && view === 'lanes' ? (
+                        around.lanes(live)
                     ) : tree.n < 2 && view !== 'heat' && view !== 'labels' ? (
                         <p class="empty big">
                             {state.filter.time || state.filter.labels.length ? (
@@ -221,11 +261,11 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                         />
                     )}
                 </div>
-                {state.selected > 0 && view !== 'labels' && view !== 'heat' && (
+                {state.selected > 0 && view !== 'labels' && view !== 'heat' && view !== 'lanes' && (
                     <Details
                         session={session}
                         profile={profile}
-                        filter={state.filter}
+                        filter={filter}
                         tree={tree}
                         table={table}
                         whole={answer.total}

@@ -19,7 +19,7 @@ export interface ChartProps {
     color: ColorBy;
     match: Uint8Array | null;
     selected: number;
-    window: [number, number] | null; // ns after the beginning of the chart
+    window: [number, number] | null; // ns after Dataset.timeBase
     onWindow(w: [number, number] | null): void;
     onTime(t: [number, number] | null): void;
     onSelect(frame: number): void;
@@ -59,15 +59,13 @@ export function ChartView(p: ChartProps) {
     const places = useMemo(() => placesOf(chart, most, (l) => layersOf(bound, l).length), [chart, opened]);
     const all = places.reduce((h, q) => h + q.height, 0) + AXIS,
         height = Math.min(size.height, all);
-    const view: [number, number] = p.window
-        ? [chart.from + p.window[0], chart.from + p.window[1]]
-        : [chart.from, chart.to];
+    const view: [number, number] = p.window ?? [chart.from, chart.to];
     const show = (a: number, b: number) => {
         const least = 1000,
             whole = chart.to - chart.from;
         const span = Math.min(Math.max(b - a, least), whole),
             from = Math.min(Math.max(a, chart.from), chart.to - span);
-        p.onWindow(span >= whole ? null : [Math.round(from - chart.from), Math.round(from - chart.from + span)]);
+        p.onWindow(span >= whole ? null : [Math.round(from), Math.round(from + span)]);
     };
     const color = useMemo(
         () => p.palette.byFrame(p.session.frames, p.color === 'diff' ? 'package' : p.color),

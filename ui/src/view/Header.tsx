@@ -12,6 +12,7 @@ export const TITLES: Record<View, string> = {
     sandwich: 'Sandwich',
     chart: 'Flame chart',
     heat: 'Heat map',
+    lanes: 'Threads',
     labels: 'Labels',
 };
 
@@ -24,6 +25,7 @@ export interface HeaderProps {
     answer: Answer;
     found: { match: Uint8Array | null; total: number; nodes: number };
     search: RefObject<HTMLInputElement>;
+    whole: number; // the sum without filters
     about: string[] | null; // what surrounds the viewer says whose profile this is, and this of it
     patch(p: Patch): void;
 }
@@ -79,7 +81,7 @@ export function Header(h: HeaderProps) {
                 <b>{withUnit(filtered ? answer.total : Number(p.total), p.unit)}</b>
                 <span>
                     {typeName(p.type, p.unit)}
-                    {filtered ? `, ${percent(answer.total, Number(p.total))} of all` : ''}
+                    {filtered ? `, ${percent(answer.total, h.whole)} of all` : ''}
                 </span>
             </div>
             <nav class="tabs" role="tablist" ref={tabs}>

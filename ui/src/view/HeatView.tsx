@@ -3,19 +3,21 @@ import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ticks } from '../draw/axis';
 import { oklch } from '../draw/palette';
 import { Filter } from '../model/filter';
-import { ROWS, heatOf } from '../model/heat';
+import { Heat, heatOf } from '../model/heat';
 import { Session } from '../model/session';
 import { count, duration, utc, withUnit } from '../model/units';
 import { context, timed, useSize } from './hooks';
 import { Tip } from './Tip';
 
 export interface HeatProps {
-    session: Session;
-    profile: number;
-    filter: Filter;
+    heat: Heat;
+    base: bigint; // Unix ns: what heat.from and times count from
+    unit: string;
+    time: [number, number] | null; // what is chosen
     theme: 'light' | 'dark';
     onTime(t: [number, number] | null): void;
     onView(): void;
+    onCloser?(): void; // a finer map of the choice, where there is one to be had
 }
 
 const LEFT = 52,
@@ -31,13 +33,22 @@ function colors(dark: boolean): string[] {
     });
 }
 
-export function HeatView(p: HeatProps) {
-    const box = useRef<HTMLDivElement>(null),
-        canvas = useRef<HTMLCanvasElement>(null),
-        size = useSize(box);
+/** Of observations that are here. */
+export function HeatView(
+    p: Omit<HeatProps, 'heat' | 'base' | 'unit' | 'time'> & { session: Session; profile: number; filter: Filter },
+) {
     const { set } = p.session.main,
         profile = p.session.profiles[p.profile];
     const heat = useMemo(() => timed('heat', () => heatOf(set, profile, p.filter)), [profile, p.filter.labels]);
+    return <HeatMap {...p} heat={heat} base={set.timeBase} unit={profile.unit} time={p.filter.time} />;
+}
+
+export function HeatMap(p: HeatProps) {
+    const { heat } = p,
+        ROWS = heat.rows;
+    const box = useRef<HTMLDivElement>(null),
+        canvas = useRef<HTMLCanvasElement>(null),
+        size = useSize(box);
     const [hover, setHover] = useState<{ x: number; y: number; cell: number } | null>(null);
     const [drag, setDrag] = useState<[number, number] | null>(null); // cells
     const cw = Math.min(Math.max((size.width - LEFT) / heat.columns, 1.5), 40),
@@ -47,8 +58,8 @@ export function HeatView(p: HeatProps) {
         height = ROWS * ch + AXIS;
     const chosen = drag
         ? [Math.min(...drag), Math.max(...drag) + 1]
-        : p.filter.time
-          ? [(p.filter.time[0] - heat.from) / cellNs, (p.filter.time[1] - heat.from) / cellNs]
+        : p.time
+          ? [(p.time[0] - heat.from) / cellNs, (p.time[1] - heat.from) / cellNs]
           : null;
 
     const draw = () => {
@@ -89,8 +100,8 @@ export function HeatView(p: HeatProps) {
         <div class="heat">
             <p class="dim">
                 A column is {duration(heat.column)}, a row {duration(cellNs)}; the stronger its colour, the more was
-                measured in it. Drag from one cell to another to look at the time between them{p.filter.time ? '' : '.'}
-                {p.filter.time && (
+                measured in it. Drag from one cell to another to look at the time between them{p.time ? '' : '.'}
+                {p.time && (
                     <>
                         {' '}
                         ·{' '}
@@ -101,6 +112,15 @@ export function HeatView(p: HeatProps) {
                         <button class="link" onClick={p.onView}>
                             flame graph of the choice
                         </button>
+                        {p.onCloser && (
+                            <>
+                                {' '}
+                                ·{' '}
+                                <button class="link" data-do="closer" onClick={p.onCloser}>
+                                    a closer look
+                                </button>
+                            </>
+                        )}
                     </>
                 )}
             </p>
@@ -132,9 +152,11 @@ export function HeatView(p: HeatProps) {
             </div>
             {hover && (
                 <Tip x={hover.x} y={hover.y}>
-                    <b>{withUnit(heat.cell[hover.cell], profile.unit)}</b>
-                    <div class="dim">{duration(hover.cell * cellNs)} after the first sample</div>
-                    <div class="dim">{utc(set.timeBase + BigInt(Math.round(heat.from + hover.cell * cellNs)))}</div>
+                    <b>{withUnit(heat.cell[hover.cell], p.unit)}</b>
+                    <div class="dim">{duration(hover.cell * cellNs)} after the beginning</div>
+                    <div class="dim">
+                        {utc(p.base + BigInt(Math.round(heat.from + hover.cell * cellNs)), cellNs < 1e9)}
+                    </div>
                     {drag && (
                         <div>
                             {count(Math.abs(drag[1] - drag[0]) + 1)} cells,{' '}

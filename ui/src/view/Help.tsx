@@ -1,5 +1,4 @@
 const KEYS: [string, string][] = [
-    ['1 … 6', 'switch the view'],
     ['/', 'search; /…/ is a regular expression'],
     ['n  N', 'next and previous match'],
     ['← → ↑ ↓', 'move between boxes, rows; in the flame chart: move in time'],
@@ -27,7 +26,7 @@ export function Help(p: { live: boolean; onClose(): void }) {
                 </header>
                 <table>
                     <tbody>
-                        {KEYS.map(([k, what]) => (
+                        {[[p.live ? '1 … 7' : '1 … 6', 'switch the view'], ...KEYS].map(([k, what]) => (
                             <tr key={k}>
                                 <td>
                                     {k.split('  ').map((x) => (
@@ -41,8 +40,9 @@ export function Help(p: { live: boolean; onClose(): void }) {
                 </table>
                 {p.live ? (
                     <p>
-                        Click a box to zoom, click one below it to zoom out; drag on the chart to choose a time. The
-                        address keeps what you see: send it along. Drop a file of any format here to keep it.
+                        Click a box to zoom, click one below it to zoom out; drag on the chart to choose a time, with
+                        Shift to compare with it. The address keeps what you see: send it along. Drop a file of any
+                        format here to keep it.
                     </p>
                 ) : (
                     <>

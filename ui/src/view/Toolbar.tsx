@@ -26,8 +26,8 @@ export function Toolbar({ session: s, state, view, colors, color, patch }: Toolb
     const several = s.profiles.length > 1,
         { filter } = state;
     const drawn = view === 'flame' || view === 'sandwich';
-    if (!several && !s.base && (view === 'heat' || view === 'labels') && !filter.time && !filter.labels.length)
-        return null;
+    const painted = view !== 'heat' && view !== 'labels' && view !== 'lanes';
+    if (!several && !s.base && !painted && !filter.time && !filter.labels.length) return null;
     return (
         <div class="bar-tools">
             {several && (
@@ -66,7 +66,7 @@ export function Toolbar({ session: s, state, view, colors, color, patch }: Toolb
                     </select>
                 </label>
             )}
-            {view !== 'heat' && view !== 'labels' && (
+            {painted && (
                 <label>
                     Colour{' '}
                     <select

@@ -1,6 +1,6 @@
 // What the server says of itself: who sends, in which layouts, what was lost or refused, what waits, what is kept.
 import { useEffect, useState } from 'preact/hooks';
-import { Party, Status, statusNow } from '../../live/questions';
+import { Party, Status, StoreFile, StoreNow, statusNow, storeNow } from '../../live/questions';
 import { bytes, count, duration, utc } from '../../model/units';
 
 const EVERY_MS = 5000;
@@ -48,10 +48,12 @@ function Parties(p: { title: string; list: Party[]; now: number; name: string })
 }
 
 // Names of counters whose growth means that somebody did not get what he wanted.
-const BAD = new Set([
-    'rejected malformed media too_large pressed unavailable unauthorized late losses closed_full closed_slow',
-    'closed_broken no_descriptors gone refused_full refused_disk compaction_failed undecodable damaged quarantined',
-].flatMap((s) => s.split(' ')));
+const BAD = new Set(
+    [
+        'rejected malformed media too_large pressed unavailable unauthorized late losses closed_full closed_slow',
+        'closed_broken no_descriptors gone refused_full refused_disk compaction_failed undecodable damaged quarantined',
+    ].flatMap((s) => s.split(' ')),
+);
 
 function Counters(p: { title: string; of: Record<string, number> }) {
     const text = (key: string, n: number) => (/bytes/.test(key) ? bytes(n) : count(n));
@@ -70,53 +72,117 @@ function Counters(p: { title: string; of: Record<string, number> }) {
     );
 }
 
+function Facts({ s, store }: { s: Status; store: StoreNow }) {
+    const of = (limit: number | null) => (limit ? ` of ${bytes(limit)}` : '');
+    return (
+        <div class="cards facts">
+            <div>
+                <b class={s.ready ? 'good' : 'bad'}>{s.ready ? 'Ready' : 'Ending'}</b>
+                <span>
+                    kiln {s.version}, for {duration(s.now - s.started)}
+                </span>
+            </div>
+            <div data-fact="bytes">
+                <b>
+                    {bytes(store.bytes)}
+                    {of(s.max_bytes)}
+                </b>
+                <span>on disk{s.max_age ? `, kept for ${age(s.max_age)}` : ''}</span>
+                {s.max_bytes && (
+                    <span class="extent">
+                        <i style={{ left: 0, width: `${Math.min(store.bytes / s.max_bytes, 1) * 100}%` }} />
+                    </span>
+                )}
+            </div>
+            <div>
+                <b data-fact="samples">{count(store.samples)}</b>
+                <span>
+                    samples in {count(store.profiles)} profiles and {count(store.series)} series
+                </span>
+            </div>
+            <div data-fact="waiting">
+                <b>{count(store.raw_items)}</b>
+                <span>items wait for compaction ({bytes(store.raw_bytes)})</span>
+            </div>
+            <div data-fact="queue">
+                <b>
+                    {count(s.http['exchanges'])} / {count(s.http['jobs_waiting'])}
+                </b>
+                <span>requests open / waiting, {bytes(s.http['held_bytes'])} held</span>
+            </div>
+        </div>
+    );
+}
+
+function Files({ list }: { list: StoreFile[] }) {
+    return (
+        <section>
+            <h2>Files</h2>
+            <div class="wide">
+                <table class="rows" data-table="files">
+                    <thead>
+                        <tr>
+                            <th />
+                            <th>Profiles</th>
+                            <th>Samples</th>
+                            <th>Bytes</th>
+                            <th>Bytes a sample</th>
+                            <th>From</th>
+                            <th>To</th>
+                        </tr>
+                    </thead>
+                    <tbody>
+                        {[...list].reverse().map((f) => (
+                            <tr key={f.name}>
+                                <td class={f.corrupt ? 'bad' : ''}>
+                                    {f.name}
+                                    {f.corrupt ? ': damaged, set aside' : ''}
+                                </td>
+                                <td>{count(f.profiles)}</td>
+                                <td>{count(f.samples)}</td>
+                                <td>{bytes(f.bytes)}</td>
+                                <td>{f.samples ? (f.bytes / f.samples).toFixed(1) : ''}</td>
+                                <td>{when(f.first) || '–'}</td>
+                                <td>{when(f.last) || '–'}</td>
+                            </tr>
+                        ))}
+                    </tbody>
+                </table>
+            </div>
+            {!list.length && <p class="dim">None yet: what arrives is compacted into files after a while.</p>}
+        </section>
+    );
+}
+
+const DAY = 86400e9;
+const age = (ns: number) => (ns >= 2 * DAY ? `${Math.round(ns / DAY)} days` : duration(ns));
+const when = (ns: number) => utc(BigInt(Math.round(ns / 1e6)) * 1000000n);
+
 export function HealthPage(p: { again: number; onError(e: unknown): void }) {
-    const [s, setStatus] = useState<Status | null>(null);
+    const [found, setFound] = useState<{ s: Status; store: StoreNow } | null>(null);
     useEffect(() => {
         const stop = new AbortController();
         const look = () =>
             document.hidden ||
-            statusNow(stop.signal).then(setStatus, (e) => (e as Error).name !== 'AbortError' && p.onError(e));
+            Promise.all([statusNow(stop.signal), storeNow(stop.signal)]).then(
+                ([s, store]) => setFound({ s, store }),
+                (e) => (e as Error).name !== 'AbortError' && p.onError(e),
+            );
         look();
         const timer = setInterval(look, EVERY_MS);
         return () => (stop.abort(), clearInterval(timer));
     }, [p.again]);
-    if (!s) return <p class="empty big">Asking the server …</p>;
+    if (!found) return <p class="empty big">Asking the server …</p>;
+    const { s, store } = found,
+        losses = [...s.losses].sort((a, b) => b.count - a.count);
     return (
         <div class="page" data-page="health">
-            <div class="cards facts">
-                <div>
-                    <b class={s.ready ? 'good' : 'bad'}>{s.ready ? 'Ready' : 'Ending'}</b>
-                    <span>kiln {s.version}</span>
-                </div>
-                <div>
-                    <b>{duration(s.now - s.started)}</b>
-                    <span>since {utc(BigInt(Math.round(s.started / 1e6)) * 1000000n)}</span>
-                </div>
-                <div>
-                    <b data-fact="profiles">{count(s.store['profiles'])}</b>
-                    <span>profiles stored since then</span>
-                </div>
-                <div>
-                    <b>{count(s.store['samples'])}</b>
-                    <span>samples</span>
-                </div>
-                <div>
-                    <b>
-                        {count(s.http['exchanges'])} / {count(s.http['jobs_waiting'])}
-                    </b>
-                    <span>requests open / jobs waiting</span>
-                </div>
-                <div>
-                    <b>{bytes(s.http['held_bytes'])}</b>
-                    <span>of bodies held</span>
-                </div>
-            </div>
+            <Facts s={s} store={store} />
             <Parties title="Senders" name="senders" list={s.senders} now={s.now} />
             <Parties title="Layouts and formats" name="layouts" list={s.recognised} now={s.now} />
             <section>
                 <h2>Losses</h2>
-                {s.losses.length ? (
+                {losses.length ? (
                     <div class="wide">
                         <table class="rows" data-table="losses">
                             <thead>
@@ -128,9 +194,9 @@ export function HealthPage(p: { again: number; onError(e: unknown): void }) {
                                 </tr>
                             </thead>
                             <tbody>
-                                {s.losses.map((l) => (
-                                    <tr key={l.concept}>
-                                        <td>{l.concept}</td>
+                                {losses.map((l) => (
+                                    <tr key={`${l.concept} ${l.carried_as}`}>
+                                        <td>{l.concept.replaceAll('_', ' ')}</td>
                                         <td>{count(l.count)}</td>
                                         <td class="text">{l.example}</td>
                                         <td class="text">{l.carried_as ?? '–'}</td>
@@ -143,13 +209,15 @@ export function HealthPage(p: { again: number; onError(e: unknown): void }) {
                     <p class="dim">None: everything that arrived was kept as it was.</p>
                 )}
             </section>
+            <Files list={store.files} />
             <div class="cards">
                 <Counters title="Receiving" of={s.ingest} />
                 <Counters title="Store" of={s.store} />
                 <Counters title="Connections" of={s.http} />
             </div>
             <p class="dim">
-                Profiles are kept in <code>{s.store_dir}</code>. The same for Prometheus: <a href="/metrics">/metrics</a>.
+                Profiles are kept in <code>{s.store_dir}</code>. The same for Prometheus:{' '}
+                <a href="/metrics">/metrics</a>.
             </p>
         </div>
     );

@@ -1,28 +1,34 @@
 // The page of `kiln serve`: what is selected is in the address, and what the server answers is shown by the report's own viewer.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { NeedsToken, Right, upload } from '../../live/client';
-import { Answer, SERVICE, load, nameOf } from '../../live/load';
-import { extentOf, narrowed, profilesOf, seriesOf, statusNow } from '../../live/questions';
-import { Span, absolute, atLeast, moves, resolve, spanText } from '../../live/range';
-import { Page, Selection, readAddress, writeAddress } from '../../live/selection';
-import { Selector, withValue } from '../../live/selector';
-import { State, fragmentNeedsTime, timelessFragment } from '../../state';
+import { NeedsToken, Right, Uploaded, upload } from '../../live/client';
+import { Answer, load, nameOf, whereUploaded } from '../../live/load';
+import { statusNow } from '../../live/questions';
+import { absolute, moves, resolve, spanText } from '../../live/range';
+import { Ids, NO_IDS, Page, writeAddress } from '../../live/selection';
+import { writeSelector } from '../../live/selector';
+import { State, Wish, timelessFragment, wishOf } from '../../state';
 import { count } from '../../model/units';
 import { App, Around } from '../App';
 import { useMedia } from '../hooks';
+import { OtherSide } from './Compare';
 import { HealthPage } from './HealthPage';
+import { LiveHeat } from './LiveHeat';
+import { LiveLanes } from './LiveLanes';
+import { LiveVerdict } from './LiveVerdict';
 import { NoTimes, Nothing } from './Nothing';
-import { Picker } from './Picker';
+import { Picker, TraceSearch } from './Picker';
 import { ProfilesPage } from './ProfilesPage';
 import { RangePicker } from './RangePicker';
 import { SeriesChart } from './SeriesChart';
 import { TokenPrompt } from './TokenPrompt';
+import { TracePage } from './TracePage';
 import { Uploads } from './Uploads';
+import { useSelection } from './useSelection';
 
-const EVERY: Selector = { type: '', matchers: [] };
 const PAGES: [Page, string][] = [
     ['explore', 'Explore'],
     ['profiles', 'Profiles'],
+    ['trace', 'Traces'],
     ['health', 'Health'],
 ];
 const THEME = 'kiln.theme';
@@ -33,25 +39,6 @@ const aborted = (e: unknown) => (e as Error)?.name === 'AbortError';
 let skew = 0; // of the server's clock against this machine's, ms
 const now = () => Date.now() + skew;
 
-/** The selection, kept in the address: a step of the person is a step of the history. */
-function useSelection(): [Selection, (s: Partial<Selection>) => void] {
-    const [sel, setSel] = useState(() => readAddress(location.search));
-    useEffect(() => {
-        const back = () => setSel((s) => (writeAddress(s) === location.search ? s : readAddress(location.search)));
-        addEventListener('popstate', back);
-        return () => removeEventListener('popstate', back);
-    }, []);
-    const go = (p: Partial<Selection>) => {
-        const next = { ...sel, ...p },
-            same = !('selector' in p || 'range' in p || 'against' in p);
-        const address = writeAddress(next) || location.pathname,
-            hash = same ? location.hash : timelessFragment(location.hash);
-        if (address !== (location.search || location.pathname)) history.pushState(null, '', address + hash);
-        setSel(next);
-    };
-    return [sel, go];
-}
-
 interface Asked {
     right: Right;
     again(): void;
@@ -59,21 +46,23 @@ interface Asked {
 }
 
 export function Live() {
-    const [sel, go] = useSelection(),
-        [answer, setAnswer] = useState<Answer | null>(null),
+    const [wish, setWish] = useState<Wish>(() => wishOf(location.hash)),
+        wished = (w: Wish) =>
+            setWish((old) => (old.times === w.times && String(old.part) === String(w.part) ? old : w)),
+        [sel, go, pin] = useSelection((fragment) => wished(wishOf(fragment)));
+    const [answer, setAnswer] = useState<Answer | null>(null),
         [loads, setLoads] = useState(0),
         [busy, setBusy] = useState(false),
         [error, setError] = useState(''),
         [notice, setNotice] = useState(''),
         [asked, setAsked] = useState<Asked | null>(null),
         [again, setAgain] = useState(0),
-        [withTime, setWithTime] = useState(() => fragmentNeedsTime(location.hash)),
         [choice, setChoice] = useState<State['theme']>(
             () => (localStorage.getItem(THEME) as State['theme'] | null) ?? 'auto',
         );
     const dark = useMedia('(prefers-color-scheme: dark)'),
         theme = choice === 'auto' ? (dark ? 'dark' : 'light') : choice;
-    const have = useRef({ key: '', timed: false }),
+    const have = useRef({ key: '', times: false }),
         prompted = useRef<Set<Right>>(new Set());
     if (document.documentElement.dataset['theme'] !== theme) document.documentElement.dataset['theme'] = theme;
 
@@ -87,18 +76,19 @@ export function Live() {
     const reload = () => setAgain((n) => n + 1);
 
     // One load at a time: a newer question ends the older one. A session with times answers every view.
-    const key = JSON.stringify([writeAddress({ ...sel, page: 'explore', refresh: 0 }), again]);
+    const part = wish.part?.join('-') ?? '',
+        key = JSON.stringify([writeAddress({ ...sel, page: 'explore', refresh: 0, ids: NO_IDS }), again, part]);
     useEffect(() => {
         if (sel.page !== 'explore') return;
-        if (have.current.key === key && (have.current.timed || !withTime)) return;
+        if (have.current.key === key && (have.current.times || !wish.times)) return;
         const stop = new AbortController();
         setBusy(true);
         (async () => {
             if (!skew) skew = Math.round((await statusNow(stop.signal)).now / 1e6 - Date.now()) || 1;
             const start = performance.now(),
-                a = await load(sel, withTime, now(), stop.signal);
+                a = await load(sel, wish, now(), stop.signal);
             performance.measure('kiln:load', { start, end: performance.now() });
-            have.current = { key, timed: withTime };
+            have.current = { key, times: wish.times };
             setAnswer(a);
             setLoads((n) => n + 1);
             setError('');
@@ -113,7 +103,7 @@ export function Live() {
                 );
             });
         return () => stop.abort();
-    }, [key, withTime, sel.page]);
+    }, [key, wish.times, sel.page]);
 
     // By itself, while somebody looks, and unless moments of what is shown were chosen.
     useEffect(() => {
@@ -123,47 +113,21 @@ export function Live() {
         return () => clearInterval(timer);
     }, [sel.refresh, sel.range.from, sel.range.to]);
 
-    const findTrace = async (id: string) => {
-        setBusy(true);
-        try {
-            const selector = withValue(EVERY, 'trace_id', id),
-                stored = extentOf(await seriesOf(EVERY, null)),
-                span = stored && (await narrowed(selector, stored));
-            if (span) go({ page: 'explore', selector, range: absolute(atLeast(span, 1000)), against: null });
-            else setNotice(`No sample of trace ${id} is stored.`);
-        } catch (e) {
-            fail(e, () => void findTrace(id));
-        }
-        setBusy(false);
+    const wishedHere = (w: Wish) => {
+        wished(w);
+        if (w.part && moves(sel.range) && answer?.span) pin(absolute(answer.span)); // a link means the same tomorrow
     };
+    const showIds = (ids: Ids) => go({ page: 'trace', ids });
 
-    /** Shows what came last: that is what was just sent. */
-    const showNewest = async (n: number) => {
-        const { profiles, series } = await profilesOf(EVERY, null, Math.max(n, 1));
-        if (!profiles.length) return;
-        const service = series[profiles[0].series].resource[SERVICE],
-            ms = (ns: number) => ns / 1e6,
-            time = (r: (typeof profiles)[0]) => r.time || r.received;
-        const around: Span = [
-            Math.floor(Math.min(...profiles.map((r) => ms(time(r))))) - 1,
-            Math.ceil(Math.max(...profiles.map((r) => ms(time(r) + r.duration)))) + 1,
-        ];
-        go({
-            page: 'explore',
-            against: null,
-            range: absolute(atLeast(around, 1000)),
-            selector: typeof service === 'string' ? withValue(EVERY, SERVICE, service) : EVERY,
-        });
-    };
     const send = async (files: File[]) => {
-        const told: string[] = [];
-        let n = 0;
+        const told: string[] = [],
+            taken: Uploaded[] = [];
         setBusy(true);
         setNotice('');
         for (const [i, f] of files.entries())
             try {
                 const r = await upload(f);
-                n += r.profiles;
+                if (r.profiles) taken.push(r);
                 told.push(`${f.name}: ${r.profiles} ${r.profiles === 1 ? 'profile' : 'profiles'} (${r.recognised})`);
             } catch (e) {
                 if (e instanceof NeedsToken) {
@@ -174,27 +138,44 @@ export function Live() {
             }
         setNotice(told.join(' · '));
         setBusy(false);
-        if (n) await showNewest(n).then(reload, (e) => fail(e, reload));
+        if (taken.length) go({ page: 'explore', against: null, ...whereUploaded(taken, now()) }, '');
+        reload();
     };
 
     const changeTheme = (t: State['theme']) => {
         localStorage.setItem(THEME, t);
         setChoice(t);
     };
+    const over = answer?.session && {
+        answer,
+        base: answer.session.names.timeBase,
+        onSpan: (s: [number, number]) => go({ range: absolute(s) }),
+        onError: (e: unknown) => e instanceof NeedsToken && fail(e, reload),
+    };
     const around: Around = {
-        about: answer?.span
-            ? [
-                  nameOf(answer.selector),
-                  `${spanText(answer.span)} UTC`,
-                  `${count(answer.observations)} observations`,
-              ]
-            : [],
+        about: answer?.span ? [`${spanText(answer.span)} UTC`, `${count(answer.observations)} observations`] : [],
         theme: choice,
         onTheme: changeTheme,
-        onNeedsTime: setWithTime,
+        onWish: wishedHere,
+        whole: answer?.sum ?? 0,
         instead: answer && <NoTimes answer={answer} busy={busy} go={go} />,
+        heat: (t) => <LiveHeat {...t} {...over!} />,
+        lanes: (t) => <LiveLanes {...t} {...over!} />,
+        verdict: (labels, onFrame) => <LiveVerdict labels={labels} onFrame={onFrame} {...over!} />,
     };
     const explore = sel.page === 'explore';
+    /** Compares with a part of the chart. In a comparison the other selection stays; one that begins is about the same samples. */
+    const against = (s: [number, number]) => ({
+        against: {
+            query: writeSelector({ ...(answer?.base?.selector ?? sel.selector), type: '' }),
+            range: absolute(s),
+        },
+        ...(moves(sel.range) && answer?.span ? { range: absolute(answer.span) } : {}),
+    });
+    const wholeTime = () => {
+        history.replaceState(null, '', location.pathname + location.search + timelessFragment(location.hash));
+        setWish((w) => ({ ...w, part: null }));
+    };
     return (
         <>
             <div class={busy ? 'live busy' : 'live'} data-loads={loads}>
@@ -214,6 +195,7 @@ export function Live() {
                         ))}
                     </nav>
                     <span class="gap" />
+                    {sel.page !== 'trace' && <TraceSearch onIds={showIds} />}
                     <Uploads onFiles={(f) => void send(f)} />
                     <button
                         class="icon"
@@ -225,9 +207,9 @@ export function Live() {
                         {theme === 'dark' ? '☀' : '☾'}
                     </button>
                 </div>
-                {sel.page !== 'health' && (
+                {(explore || sel.page === 'profiles' || (sel.page === 'trace' && !sel.ids.trace && !sel.ids.span)) && (
                     <div class="live-picks">
-                        <Picker sel={sel} answer={answer} go={go} onTrace={(id) => void findTrace(id)} />
+                        <Picker sel={sel} answer={answer} go={go} />
                         <span class="gap" />
                         <RangePicker
                             range={sel.range}
@@ -241,6 +223,7 @@ export function Live() {
                         />
                     </div>
                 )}
+                {explore && <OtherSide sel={sel} answer={answer} go={go} now={now} />}
                 <i class="progress" />
             </div>
             {error && (
@@ -266,6 +249,14 @@ export function Live() {
             )}
             {sel.page === 'health' ? (
                 <HealthPage again={again} onError={(e) => fail(e, reload)} />
+            ) : sel.page === 'trace' ? (
+                <TracePage
+                    sel={sel}
+                    span={resolve(sel.range, Math.ceil(now() / 1e3) * 1e3, null)}
+                    again={again}
+                    go={go}
+                    onError={(e) => e instanceof NeedsToken && fail(e, reload)}
+                />
             ) : sel.page === 'profiles' ? (
                 <ProfilesPage
                     sel={sel}
@@ -278,14 +269,29 @@ export function Live() {
                 !error && <p class="empty big">Asking the server …</p>
             ) : (
                 <>
-                    {answer.counts && answer.span && (
+                    {answer.counts && answer.chart && (
                         <SeriesChart
                             counts={answer.counts}
-                            span={answer.span}
+                            span={answer.chart}
                             unit={answer.unit}
                             theme={theme}
-                            onSpan={(s) => go({ range: absolute(s) })}
+                            sides={
+                                answer.base && {
+                                    this: answer.span!,
+                                    base: answer.base.span,
+                                    baseCounts: answer.base.counts,
+                                }
+                            }
+                            onSpan={(s, side) => go(side === 'this' ? { range: absolute(s) } : against(s))}
                         />
+                    )}
+                    {answer.undated && (
+                        <div class="notice" role="status" data-undated>
+                            Some samples were timed by a clock that does not tell the date, and are not shown here.{' '}
+                            <button class="link" onClick={() => go({ range: absolute(answer.undated!) })}>
+                                Look at them
+                            </button>
+                        </div>
                     )}
                     {answer.counts?.partial && (
                         <div class="notice" role="status">
@@ -305,6 +311,13 @@ export function Live() {
                         </div>
                     ) : answer.session ? (
                         <App key={loads} session={answer.session} around={around} />
+                    ) : wish.part ? (
+                        <p class="empty big">
+                            Nothing was measured in the part that is chosen.{' '}
+                            <button class="link" onClick={wholeTime}>
+                                All of the time
+                            </button>
+                        </p>
                     ) : (
                         <Nothing sel={sel} answer={answer} go={go} />
                     )}

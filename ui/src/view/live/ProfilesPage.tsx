@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { SERVICE } from '../../live/load';
 import { ProfileRow, Series, profilesOf } from '../../live/questions';
-import { Span, absolute, atLeast } from '../../live/range';
+import { EVERYTHING, Span, absolute, atLeast } from '../../live/range';
 import { Selection } from '../../live/selection';
 import { count, duration, utc } from '../../model/units';
 
@@ -37,7 +37,7 @@ export function ProfilesPage(p: ProfilesProps) {
         p.go({
             page: 'explore',
             against: null,
-            range: absolute(atLeast([from, to], 1000)),
+            range: r.time ? absolute(atLeast([from, to], 1000)) : EVERYTHING, // its own clock, or that of the arrival
             selector: { type: `${s.type}/${s.unit}`, matchers: [{ key: 'profile_id', op: '=', value: r.id }] },
         });
     };

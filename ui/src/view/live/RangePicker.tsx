@@ -1,6 +1,17 @@
 // The time that is looked at: the last minutes or hours, everything, or typed.
 import { useState } from 'preact/hooks';
-import { EVERYTHING, QUICK, Range, Span, lastOf, rangeText, readTime, shifted, absolute, writeTime } from '../../live/range';
+import {
+    EVERYTHING,
+    QUICK,
+    Range,
+    Span,
+    lastOf,
+    rangeText,
+    readTime,
+    shifted,
+    absolute,
+    writeTime,
+} from '../../live/range';
 import { REFRESH } from '../../live/selection';
 import { Popover } from './Popover';
 
@@ -15,7 +26,7 @@ export interface RangeProps {
     onAgain(): void;
 }
 
-function Typed(p: { range: Range; span: Span | null; now(): number; onRange(r: Range): void }) {
+export function Typed(p: { range: Range; span: Span | null; now(): number; onRange(r: Range): void }) {
     const [from, setFrom] = useState(p.range.from || (p.span ? writeTime(p.span[0]) : '')),
         [to, setTo] = useState(p.range.to || (p.span ? writeTime(p.span[1]) : 'now')),
         [wrong, setWrong] = useState('');
@@ -50,7 +61,8 @@ function Typed(p: { range: Range; span: Span | null; now(): number; onRange(r: R
 }
 
 export function RangePicker(p: RangeProps) {
-    const move = (by: number) => p.span && p.onRange(absolute(shifted(p.span, Math.round(by * (p.span[1] - p.span[0])))));
+    const move = (by: number) =>
+        p.span && p.onRange(absolute(shifted(p.span, Math.round(by * (p.span[1] - p.span[0])))));
     return (
         <div class="group">
             <button class="pick" title="Earlier" aria-label="Earlier" onClick={() => move(-0.5)}>

@@ -1,5 +1,5 @@
-// Sums over time, a line for each service (or one in all). Drag over a part to look at it.
-import { useEffect, useRef } from 'preact/hooks';
+// Sums over time, a line for each service (or one in all). Drag over a part to look at it, with Shift to compare with it.
+import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { hash, oklch } from '../../draw/palette';
 import { Counts } from '../../live/questions';
@@ -7,12 +7,16 @@ import { Span } from '../../live/range';
 import { withUnit } from '../../model/units';
 import { useSize } from '../hooks';
 
+export type Side = 'this' | 'base';
+
 export interface SeriesProps {
     counts: Counts;
     span: Span;
     unit: string;
     theme: 'light' | 'dark';
-    onSpan(s: Span): void;
+    /** A comparison: both sides lie in the span. */
+    sides: { this: Span; base: Span; baseCounts: Counts | null } | null;
+    onSpan(s: Span, side: Side): void;
 }
 
 const LINES = 8,
@@ -44,33 +48,77 @@ function linesOf(c: Counts): Line[] {
 }
 
 const HUES = [45, 250, 150, 330, 95, 200, 290, 15];
-/** A service keeps its colour when others come and go, as far as there are colours. */
-function colorsOf(lines: Line[], dark: boolean): ((alpha: number) => string)[] {
+const BASE_HUE = 1;
+
+type Ink = (alpha: number) => string;
+
+function ink(hue: number, dark: boolean): Ink {
+    const c = oklch(dark ? 0.74 : 0.6, 0.13, HUES[hue % HUES.length]);
+    return (alpha) =>
+        c +
+        Math.round(alpha * 255)
+            .toString(16)
+            .padStart(2, '0');
+}
+
+/** A service keeps its colour when others come and go, as far as there are colours. The sides of a comparison have their own. */
+function inksOf(lines: Line[], dark: boolean, sides: boolean): Ink[] {
     const taken = new Set<number>();
     return lines.map((l, i) => {
-        let h = lines.length === 1 ? 0 : hash(l.label) % HUES.length;
+        let h = sides || lines.length === 1 ? i * BASE_HUE : hash(l.label) % HUES.length;
         for (let k = 0; k < HUES.length && taken.has(h); k++) h = (h + 1) % HUES.length;
         taken.add(h);
-        const c = oklch(dark ? 0.74 : 0.6, 0.13, HUES[(h + (i >= HUES.length ? 1 : 0)) % HUES.length]);
-        return (alpha) =>
-            c +
-            Math.round(alpha * 255)
-                .toString(16)
-                .padStart(2, '0');
+        return ink(h + (i >= HUES.length ? 1 : 0), dark);
+    });
+}
+
+/** Choosing a part of a plot by dragging, with a finger too. */
+function brush(plot: uPlot, onPart: (left: number, right: number, shift: boolean) => void): void {
+    const { over } = plot;
+    let from = -1;
+    const at = (e: PointerEvent) =>
+        Math.min(Math.max(e.clientX - over.getBoundingClientRect().left, 0), over.clientWidth);
+    const mark = (e: PointerEvent) =>
+        plot.setSelect(
+            { left: Math.min(from, at(e)), width: Math.abs(at(e) - from), top: 0, height: over.clientHeight },
+            false,
+        );
+    over.style.touchAction = 'pan-y';
+    over.addEventListener('pointerdown', (e) => {
+        if (e.button) return;
+        over.setPointerCapture(e.pointerId);
+        from = at(e);
+    });
+    over.addEventListener('pointermove', (e) => from >= 0 && mark(e));
+    over.addEventListener('pointercancel', () => (from = -1));
+    over.addEventListener('pointerup', (e) => {
+        const a = Math.min(from, at(e)),
+            b = Math.max(from, at(e));
+        if (from >= 0 && b - a >= 4) onPart(a, b, e.shiftKey);
+        from = -1;
+        plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
     });
 }
 
 export function SeriesChart(p: SeriesProps) {
     const box = useRef<HTMLDivElement>(null),
         size = useSize(box);
-    const lines = linesOf(p.counts);
+    const { sides } = p,
+        [dragged, setDragged] = useState<Side>('this');
+    const lines: Line[] = sides
+        ? [
+              { label: 'this', sum: p.counts.rows[0]?.sum ?? [] },
+              ...(sides.baseCounts ? [{ label: 'against', sum: sides.baseCounts.rows[0]?.sum ?? [] }] : []),
+          ].filter((l) => l.sum.length)
+        : linesOf(p.counts);
+    const dark = p.theme === 'dark',
+        inks = inksOf(lines, dark, !!sides);
     useEffect(() => {
         if (!box.current || !size.width || !lines.length) return;
         const css = getComputedStyle(document.documentElement),
             v = (n: string) => css.getPropertyValue(n).trim(),
             { start, step } = p.counts;
-        const colors = colorsOf(lines, p.theme === 'dark'),
-            x = lines[0].sum.map((_, i) => (start + i * step) / 1e9);
+        const x = lines[0].sum.map((_, i) => (start + i * step) / 1e9);
         x.push((start + x.length * step) / 1e9); // the end of the last step
         const axis = { stroke: v('--dim'), grid: { stroke: v('--line'), width: 1 }, ticks: { show: false } },
             font = '11px system-ui, sans-serif';
@@ -78,10 +126,10 @@ export function SeriesChart(p: SeriesProps) {
             {
                 width: size.width,
                 height: HEIGHT,
-                padding: [8, 8, 0, 0],
+                padding: [8, 22, 0, 0],
                 tzDate: (t) => uPlot.tzDate(new Date(t * 1e3), 'Etc/UTC'),
                 legend: { show: false },
-                cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false, dist: 4 } },
+                cursor: { y: false, points: { show: false }, drag: { x: false, y: false, setScale: false } },
                 scales: {
                     x: { range: () => [p.span[0] / 1e3, p.span[1] / 1e3] },
                     y: { range: (_, lo, hi) => [Math.min(lo ?? 0, 0), (hi ?? 0) > 0 ? hi * 1.08 : 1] },
@@ -108,22 +156,24 @@ export function SeriesChart(p: SeriesProps) {
                     {},
                     ...lines.map((l, i) => ({
                         label: l.label,
-                        stroke: colors[i](1),
-                        fill: colors[i](lines.length === 1 ? 0.18 : 0.07),
+                        stroke: inks[i](1),
+                        fill: inks[i](lines.length === 1 ? 0.18 : 0.07),
                         width: 1.5,
                         points: { show: false },
                         paths: uPlot.paths.stepped!({ align: 1 }),
                     })),
                 ],
                 hooks: {
-                    setSelect: [
+                    drawClear: [
                         (u) => {
-                            if (u.select.width < 4) return;
-                            const ms = (px: number) => u.posToVal(px, 'x') * 1e3,
-                                a = ms(u.select.left),
-                                b = ms(u.select.left + u.select.width);
-                            u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
-                            p.onSpan([Math.floor(a), Math.max(Math.ceil(b), Math.floor(a) + 1)]);
+                            if (!sides) return;
+                            for (const side of ['base', 'this'] as const) {
+                                const x0 = u.valToPos(sides[side][0] / 1e3, 'x', true),
+                                    x1 = u.valToPos(sides[side][1] / 1e3, 'x', true),
+                                    { top, height } = u.bbox;
+                                u.ctx.fillStyle = ink(side === 'base' ? BASE_HUE : 0, dark)(dark ? 0.24 : 0.16);
+                                u.ctx.fillRect(x0, top, Math.max(x1 - x0, 3), height);
+                            }
                         },
                     ],
                     setCursor: [
@@ -149,23 +199,49 @@ export function SeriesChart(p: SeriesProps) {
             [x, ...lines.map((l) => [...l.sum, l.sum.at(-1) ?? 0])],
             box.current,
         );
+        const ms = (px: number) => plot.posToVal(px, 'x') * 1e3;
+        brush(plot, (a, b, shift) => {
+            const grain = p.span[1] - p.span[0] > 5e3 ? 1 : 1e-3, // ms
+                from = Math.floor(ms(a) / grain) * grain;
+            p.onSpan(
+                [from, Math.max(Math.ceil(ms(b) / grain) * grain, from + grain)],
+                shift ? 'base' : sides ? dragged : 'this',
+            );
+        });
         return () => plot.destroy();
-    }, [p.counts, p.span, p.unit, p.theme, size.width]);
-    const colors = colorsOf(lines, p.theme === 'dark');
+    }, [p.counts, p.span, p.unit, p.theme, size.width, dragged]);
     return (
         <div class="series">
             <div class="plot" ref={box} style={{ height: `${HEIGHT}px` }} aria-label="Over time" role="img">
                 <div class="series-tip" hidden />
             </div>
-            {lines.length > 1 && (
-                <ul class="legend">
-                    {lines.map((l, i) => (
-                        <li key={l.label}>
-                            <i class="swatch" style={{ background: colors[i](1) }} />
-                            {l.label || '(no name)'}
-                        </li>
+            {sides ? (
+                <div class="legend">
+                    Drag to choose
+                    {(['this', 'base'] as const).map((side) => (
+                        <button
+                            key={side}
+                            aria-pressed={dragged === side}
+                            data-drag={side}
+                            title={side === 'base' ? 'Or hold Shift while dragging' : ''}
+                            onClick={() => setDragged(side)}
+                        >
+                            <i class={`swatch ${side}`} />
+                            {side === 'this' ? 'this' : 'what it is compared with'}
+                        </button>
                     ))}
-                </ul>
+                </div>
+            ) : (
+                lines.length > 1 && (
+                    <ul class="legend">
+                        {lines.map((l, i) => (
+                            <li key={l.label}>
+                                <i class="swatch" style={{ background: inks[i](1) }} />
+                                {l.label || '(no name)'}
+                            </li>
+                        ))}
+                    </ul>
+                )
             )}
         </div>
     );

@@ -40,8 +40,8 @@ export function TokenPrompt(p: { right: Right; wrong: boolean; onDone(): void; o
                     </button>
                 </p>
                 <p class="dim">
-                    One of the lines of the file that <code>kiln serve --{p.right}-tokens FILE</code> was given. This tab
-                    remembers it until it is closed.
+                    One of the lines of the file that <code>kiln serve --{p.right}-tokens FILE</code> was given. This
+                    tab remembers it until it is closed.
                 </p>
             </form>
         </div>

@@ -1,0 +1,103 @@
+// Paints threads over time: a row each, a box where something was observed.
+import { Lane, Lanes, groupAt } from '../model/lanes';
+import { ticks } from './axis';
+import { Fitter } from './label';
+import { hash, oklch } from './palette';
+
+export const ROW = 22,
+    TOP = 24; // the axis
+
+export interface LaneScene {
+    lanes: Lanes;
+    theme: 'light' | 'dark';
+    ink: { text: string; dim: string; line: string; faint: string };
+    left: number; // where time begins: names stand before it
+    width: number;
+    chosen: [number, number] | null; // ns after the base
+    hover: { lane: number; i: number } | null;
+}
+
+const HUES = [38, 84, 132, 172, 212, 252, 292, 334, 62, 108, 152, 192, 232, 272, 312, 352];
+const STATES: Record<string, number> = { running: 145, runnable: 95, blocked: 25, waiting: 250, sleeping: 280 };
+
+export function colorOf(group: string, theme: 'light' | 'dark', strength = 1): string {
+    const hue = STATES[group] ?? (group ? HUES[hash(group) % HUES.length] : 38);
+    return theme === 'dark'
+        ? oklch(0.35 + 0.33 * strength, 0.03 + 0.08 * strength, hue)
+        : oklch(0.93 - 0.25 * strength, 0.03 + 0.09 * strength, hue);
+}
+
+export const xOf = (s: LaneScene, ns: number): number => s.left + (ns / s.lanes.length) * (s.width - s.left);
+export const nsAt = (s: LaneScene, x: number): number => ((x - s.left) / (s.width - s.left)) * s.lanes.length;
+
+/** The end of a box: a moment is as wide as a hair. */
+const widthOf = (s: LaneScene, lane: Lane, i: number): number => {
+    const w = (lane.length[i] / s.lanes.length) * (s.width - s.left);
+    return Math.max(w, s.lanes.step ? 1 : 1.5);
+};
+
+/** The box under a point, the nearest within two pixels. */
+export function laneAt(s: LaneScene, x: number, y: number): { lane: number; i: number } | null {
+    const at = Math.floor((y - TOP) / ROW),
+        lane = s.lanes.lanes[at];
+    if (!lane || y < TOP) return null;
+    const t = nsAt(s, x);
+    let lo = 0,
+        hi = lane.time.length;
+    while (lo < hi) {
+        const mid = (lo + hi) >> 1;
+        if (lane.time[mid] <= t) lo = mid + 1;
+        else hi = mid;
+    }
+    for (const i of [lo - 1, lo]) {
+        if (i < 0 || i >= lane.time.length) continue;
+        const from = xOf(s, lane.time[i]);
+        if (x >= from - 2 && x <= from + widthOf(s, lane, i) + 2) return { lane: at, i };
+    }
+    return { lane: at, i: -1 };
+}
+
+export function paintLanes(g: CanvasRenderingContext2D, s: LaneScene): void {
+    const { lanes } = s,
+        height = TOP + lanes.lanes.length * ROW,
+        fit = new Fitter((t) => g.measureText(t).width);
+    g.clearRect(0, 0, s.width, height + 4);
+    g.font = '11px system-ui, sans-serif';
+    g.textBaseline = 'middle';
+    for (const t of ticks(0, lanes.length, s.width - s.left)) {
+        const x = Math.round(xOf(s, t.at)) + 0.5;
+        g.fillStyle = s.ink.line;
+        g.fillRect(x, TOP - 4, 1, height - TOP + 4);
+        g.fillStyle = s.ink.dim;
+        if (x < s.width - 24) g.fillText(t.text, x + 3, TOP / 2);
+    }
+    const strongest = lanes.step ? lanes.lanes.reduce((m, l) => Math.max(m, ...Array.from(l.value, Math.abs)), 0) : 0;
+    lanes.lanes.forEach((lane, k) => {
+        const y = TOP + k * ROW;
+        g.globalAlpha = 1;
+        g.fillStyle = s.ink.text;
+        g.font = '12px system-ui, sans-serif';
+        g.fillText(fit.fit(lane.name, s.left - 10), 0, y + ROW / 2);
+        g.fillStyle = s.ink.faint;
+        g.fillRect(s.left, y + 2, s.width - s.left, ROW - 4);
+        let end = -1; // of what is painted: what lies below a pixel is not painted again
+        for (let i = 0; i < lane.time.length; i++) {
+            const x = xOf(s, lane.time[i]),
+                w = widthOf(s, lane, i),
+                hovered = s.hover?.lane === k && s.hover.i === i;
+            if (x + w <= end && !hovered) continue;
+            const inside = !s.chosen || (lane.time[i] >= s.chosen[0] && lane.time[i] < s.chosen[1]);
+            g.globalAlpha = inside ? 1 : 0.25;
+            g.fillStyle = hovered
+                ? s.ink.text
+                : colorOf(
+                      groupAt(lanes, lane, i),
+                      s.theme,
+                      strongest ? 0.15 + 0.85 * Math.sqrt(Math.abs(lane.value[i]) / strongest) : 1,
+                  );
+            g.fillRect(x, y + 2, Math.max(w - (w > 4 ? 0.5 : 0), 1), ROW - 4);
+            end = x + Math.max(w, 0.5);
+        }
+    });
+    g.globalAlpha = 1;
+}

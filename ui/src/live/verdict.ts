@@ -1,0 +1,66 @@
+// The question whether two selections differ by more than two samplings of one program would.
+import { getColumns } from './client';
+import { Column } from './columns';
+import { Base } from './load';
+import { where } from './questions';
+import { Span, writeTime } from './range';
+import { Selector, writeSelector } from './selector';
+
+export interface Change {
+    name: string;
+    before: number; // scaled to the other side's sum
+    after: number;
+    grew: boolean;
+    q: number; // the rate of false discoveries at which it counts as one
+}
+
+export interface Verdict {
+    changed: Change[]; // by their own samples or with what they call, the surest first
+    tests: number;
+    fdr: number;
+    untested: string; // why nothing was tested; '': it was
+    partial: boolean;
+    why: string;
+}
+
+interface Raw {
+    scale: number;
+    fdr: number;
+    tests: number;
+    untested: string;
+    frames: { label: string[] };
+    rows: Record<
+        'frame' | 'flat_before' | 'flat_after' | 'cum_before' | 'cum_after' | 'flat_q' | 'cum_q' | 'flat' | 'cum',
+        Column
+    >;
+    changed: number;
+    verdicts: string[];
+    partial: boolean;
+    why?: string;
+}
+
+export async function verdictOf(s: Selector, span: Span, base: Base, signal?: AbortSignal): Promise<Verdict> {
+    const a = await getColumns<Raw>(
+        'diff',
+        {
+            ...where(s, span),
+            base_query: writeSelector(base.selector),
+            base_start: writeTime(base.span[0]),
+            base_end: writeTime(base.span[1]),
+        },
+        signal,
+    );
+    const { rows: r } = a,
+        word = (c: Column, i: number) => a.verdicts[c[i]];
+    const changed = Array.from({ length: a.changed }, (_, i): Change => {
+        const own = ['grew', 'shrank'].includes(word(r.flat, i));
+        return {
+            name: a.frames.label[r.frame[i]],
+            before: (own ? r.flat_before[i] : r.cum_before[i]) * a.scale,
+            after: own ? r.flat_after[i] : r.cum_after[i],
+            grew: word(own ? r.flat : r.cum, i) === 'grew',
+            q: own ? r.flat_q[i] : r.cum_q[i],
+        };
+    });
+    return { changed, tests: a.tests, fdr: a.fdr, untested: a.untested, partial: a.partial, why: a.why ?? '' };
+}

@@ -1,0 +1,99 @@
+// Against what: another time, another selection; and the row of the page where that is changed.
+import { Answer, Base } from '../../live/load';
+import { absolute, spanText } from '../../live/range';
+import { Against, SHIFTS, Selection, halves } from '../../live/selection';
+import { Selector, writeSelector } from '../../live/selector';
+import { Labels, Service } from './Choice';
+import { Popover } from './Popover';
+import { Typed } from './RangePicker';
+
+export interface CompareProps {
+    sel: Selection;
+    answer: Answer | null;
+    go(s: Partial<Selection>): void;
+}
+
+const keep = (s: Selector, range: Selection['range']): Against => ({ query: writeSelector({ ...s, type: '' }), range });
+
+/** How to begin. */
+export function Compare({ sel, answer, go }: CompareProps) {
+    const span = answer?.span;
+    if (sel.against || !span) return null;
+    const two = halves(span);
+    return (
+        <Popover label="Compare" title="Compare with another time or another selection" name="compare-with">
+            {(close) => {
+                const choice = (name: string, key: string, p: Partial<Selection>) => (
+                    <button key={key} data-against={key} onClick={() => (close(), go(p))}>
+                        {name}
+                    </button>
+                );
+                return (
+                    <div class="choices">
+                        {SHIFTS.map(([k, name]) => choice(`With ${name}`, k, { against: { shift: k as 'before' } }))}
+                        {choice('Two parts of this time', 'halves', {
+                            range: two.range,
+                            against: keep(sel.selector, two.against),
+                        })}
+                        {choice('Keep this, choose another', 'keep', { against: keep(sel.selector, absolute(span)) })}
+                    </div>
+                );
+            }}
+        </Popover>
+    );
+}
+
+/** The other side, which can be changed like the first. */
+export function OtherSide({ sel, answer, go, now }: CompareProps & { now(): number }) {
+    const base: Base | null = answer?.base ?? null;
+    if (!sel.against || !answer?.span || !base) return null;
+    const span = answer.span,
+        choice = {
+            selector: { ...base.selector, type: '' },
+            services: answer.services,
+            span: base.span,
+            prefix: 'base-',
+            onSelector: (s: Selector) => go({ against: keep(s, absolute(base.span)) }),
+        };
+    const swap = () =>
+        go({
+            selector: { ...base.selector, type: sel.selector.type },
+            range: absolute(base.span),
+            against: keep(sel.selector, absolute(span)),
+        });
+    return (
+        <div class="live-picks against" data-base>
+            <span class="side">
+                <i class="swatch base" /> against
+            </span>
+            <Service {...choice} />
+            <Labels {...choice} />
+            <Popover
+                label={'shift' in sel.against ? `${base.name}: ${spanText(base.span)}` : spanText(base.span)}
+                title="Time of the other side"
+                name="base-range"
+            >
+                {(close) => (
+                    <Typed
+                        range={absolute(base.span)}
+                        span={base.span}
+                        now={now}
+                        onRange={(range) => (close(), go({ against: keep(base.selector, range) }))}
+                    />
+                )}
+            </Popover>
+            <button class="pick" title="Change sides" aria-label="Change sides" data-do="swap" onClick={swap}>
+                ⇄
+            </button>
+            <button
+                class="pick"
+                title="No comparison"
+                aria-label="No comparison"
+                data-do="alone"
+                onClick={() => go({ against: null })}
+            >
+                ×
+            </button>
+        </div>
+    );
+}

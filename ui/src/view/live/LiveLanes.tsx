@@ -1,0 +1,196 @@
+// Threads over time: who did what when. Dragging chooses a time, a click on a name that thread alone.
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { LaneScene, ROW, TOP, colorOf, laneAt, nsAt, paintLanes, xOf } from '../../draw/lanes';
+import { lanesOver } from '../../live/lanes';
+import { Span } from '../../live/range';
+import { withLabels } from '../../live/selector';
+import { Lanes, groupAt, groupsOf, hasStates } from '../../model/lanes';
+import { count, duration, utc, withUnit } from '../../model/units';
+import { context, timed, useSize } from '../hooks';
+import { Tip } from '../Tip';
+import { LiveTimeProps } from './LiveHeat';
+import { useAsked } from './useAsked';
+
+const GROUPS = 8, // in the legend
+    THREAD = 'thread.name';
+
+interface DrawnProps extends LiveTimeProps {
+    found: Lanes;
+}
+
+function Drawn(p: DrawnProps) {
+    const { found, answer } = p,
+        off = Number(found.base - p.base); // of the lanes against the session
+    const box = useRef<HTMLDivElement>(null),
+        canvas = useRef<HTMLCanvasElement>(null),
+        size = useSize(box);
+    const [hover, setHover] = useState<{ x: number; y: number; lane: number; i: number } | null>(null);
+    const [drag, setDrag] = useState<[number, number] | null>(null); // pixels
+    const groups = useMemo(() => groupsOf(found), [found]),
+        height = TOP + found.lanes.length * ROW;
+    const left = size.width < 600 ? 96 : 170;
+    const chosen: [number, number] | null = p.time && [p.time[0] - off, p.time[1] - off];
+    const scene = (): LaneScene => {
+        const css = getComputedStyle(document.documentElement),
+            v = (n: string) => css.getPropertyValue(n).trim();
+        return {
+            lanes: found,
+            theme: p.theme,
+            ink: { text: v('--ink'), dim: v('--dim'), line: v('--line'), faint: v('--faint') },
+            left,
+            width: size.width,
+            chosen,
+            hover: hover && !drag ? hover : null,
+        };
+    };
+    useLayoutEffect(() => {
+        if (canvas.current && size.width)
+            timed('draw', () => paintLanes(context(canvas.current!, size.width, height), scene()));
+    });
+    const at = (e: PointerEvent) => {
+        const r = canvas.current!.getBoundingClientRect();
+        return { x: Math.min(Math.max(e.clientX - r.left, 0), size.width), y: e.clientY - r.top };
+    };
+    const toggle = (value: string) => {
+        const rest = p.labels.filter((l) => l.key !== THREAD || l.value !== value);
+        p.onLabels(rest.length < p.labels.length ? rest : [...rest, { key: THREAD, value, not: false }]);
+    };
+    const up = (e: PointerEvent) => {
+        const q = at(e),
+            s = scene();
+        if (drag && Math.abs(drag[1] - drag[0]) > 3)
+            p.onTime(
+                [Math.min(...drag), Math.max(...drag)].map((x) => Math.round(nsAt(s, x)) + off) as [number, number],
+            );
+        else if (q.x < left) {
+            const lane = found.lanes[Math.floor((q.y - TOP) / ROW)];
+            if (lane?.thread) toggle(lane.thread);
+        }
+        setDrag(null);
+    };
+    const lane = hover && found.lanes[hover.lane],
+        unixMs = (ns: number) => Number(found.base / 1000n) / 1e3 + ns / 1e6;
+    return (
+        <div class="heat lanes">
+            <p class="dim">
+                {found.step
+                    ? `A row is a thread, a box ${duration(found.step)}; the stronger its colour, the more was measured in it.`
+                    : `A row is a thread; its colours are ${hasStates(found) ? 'what it was doing' : 'the functions on top'}.`}{' '}
+                Drag to choose a time, click on a name to look at that thread alone
+                {p.time ? '' : '.'}
+                {chosen && (
+                    <>
+                        {' · '}
+                        <button class="link" onClick={() => p.onTime(null)}>
+                            all of the time
+                        </button>
+                        {' · '}
+                        <button class="link" onClick={() => p.onView('flame')}>
+                            flame graph of the choice
+                        </button>
+                        {' · '}
+                        <button class="link" data-do="closer" onClick={() => p.onSpan(chosen.map(unixMs) as Span)}>
+                            a closer look
+                        </button>
+                    </>
+                )}
+            </p>
+            {groups.length > 0 && (
+                <ul class="legend" data-groups={groups.length}>
+                    {groups.slice(0, GROUPS).map((g) => (
+                        <li key={g.name} title={`${g.name}: ${withUnit(g.sum, answer.unit)}`}>
+                            <i class="swatch" style={{ background: colorOf(g.name, p.theme) }} />
+                            {g.name || '(no name)'}
+                        </li>
+                    ))}
+                    {groups.length > GROUPS && <li>and {count(groups.length - GROUPS)} others</li>}
+                </ul>
+            )}
+            <div class="scroll" ref={box}>
+                <canvas
+                    ref={canvas}
+                    aria-label="Threads over time"
+                    onPointerDown={(e) => {
+                        const { x } = at(e);
+                        if (e.button || x < left) return;
+                        canvas.current!.setPointerCapture(e.pointerId);
+                        setDrag([x, x]);
+                    }}
+                    onPointerMove={(e) => {
+                        const q = at(e),
+                            f = laneAt(scene(), q.x, q.y);
+                        setHover(f && { x: e.clientX, y: e.clientY, ...f });
+                        if (drag) setDrag([drag[0], Math.max(q.x, left)]);
+                    }}
+                    onPointerUp={up}
+                    onPointerLeave={() => setHover(null)}
+                />
+                {(drag ?? (chosen && chosen.map((t) => xOf(scene(), t)))) &&
+                    (() => {
+                        const [a, b] = drag ?? (chosen!.map((t) => xOf(scene(), t)) as [number, number]),
+                            from = Math.max(Math.min(a, b), left);
+                        return (
+                            <div
+                                class="mark"
+                                style={{
+                                    left: `${from}px`,
+                                    width: `${Math.max(Math.max(a, b) - from, 1)}px`,
+                                    height: `${height}px`,
+                                }}
+                            />
+                        );
+                    })()}
+                <ul class="unseen">
+                    {found.lanes.map((l) => (
+                        <li key={l.name} data-lane={l.name} data-n={l.n} data-sum={l.sum}>
+                            {l.name}: {count(l.n)} observations, {withUnit(l.sum, answer.unit)}
+                        </li>
+                    ))}
+                </ul>
+            </div>
+            {hover && lane && (
+                <Tip x={hover.x} y={hover.y}>
+                    <b>{lane.name}</b>
+                    {hover.i < 0 ? (
+                        <div class="dim">
+                            {count(lane.n)} observations, {withUnit(lane.sum, answer.unit)}
+                        </div>
+                    ) : (
+                        <>
+                            {lane.frame && <div>{found.frames[lane.frame[hover.i]]}</div>}
+                            {hasStates(found) && <div>{groupAt(found, lane, hover.i)}</div>}
+                            <div>{withUnit(lane.value[hover.i], answer.unit)}</div>
+                            <div class="dim">{utc(found.base + BigInt(Math.round(lane.time[hover.i])), true)}</div>
+                        </>
+                    )}
+                </Tip>
+            )}
+        </div>
+    );
+}
+
+export function LiveLanes(p: LiveTimeProps) {
+    const { span, observations } = p.answer,
+        selector = withLabels(p.answer.selector, p.labels);
+    const { answer: found, failed } = useAsked(
+        JSON.stringify([selector, span]),
+        (signal) => lanesOver(selector, span!, observations, signal),
+        p.onError,
+    );
+    if (failed) return <p class="empty big">Threads cannot be shown: {failed}.</p>;
+    if (!found) return <p class="empty big">Asking for the threads …</p>;
+    return (
+        <>
+            {found.partial && (
+                <div class="notice" role="status">
+                    This is not all: {found.why}.
+                </div>
+            )}
+            {found.lanes.length ? (
+                <Drawn {...p} found={found} />
+            ) : (
+                <p class="empty big">These samples have no times of their own: their senders gave sums.</p>
+            )}
+        </>
+    );
+}

@@ -1,0 +1,60 @@
+// Which functions changed by more than noise, over the views of a comparison.
+import { Answer } from '../../live/load';
+import { withLabels } from '../../live/selector';
+import { verdictOf } from '../../live/verdict';
+import { LabelFilter } from '../../model/filter';
+import { count, signedPercent, withUnit } from '../../model/units';
+import { shortName } from '../../draw/label';
+import { useAsked } from './useAsked';
+
+const SHOWN = 6;
+
+export interface VerdictProps {
+    answer: Answer;
+    labels: LabelFilter[];
+    onFrame(name: string): void;
+    onError(e: unknown): void;
+}
+
+export function LiveVerdict(p: VerdictProps) {
+    const { span, base, unit } = p.answer,
+        selector = withLabels(p.answer.selector, p.labels),
+        against = { ...base!, selector: withLabels(base!.selector, p.labels) };
+    const { answer: v, failed } = useAsked(
+        JSON.stringify([selector, span, against.selector, against.span]),
+        (signal) => verdictOf(selector, span!, against, signal),
+        p.onError,
+    );
+    const rate = v && `${Math.round(v.fdr * 100)} % false discoveries, ${count(v.tests)} tests`;
+    return (
+        <div class="verdict" role="status" data-verdict={v ? v.changed.length : ''}>
+            {failed ? (
+                `Changes were not tested: ${failed}.`
+            ) : !v ? (
+                'Testing what changed …'
+            ) : v.untested ? (
+                `Changes were not tested: ${v.untested}.`
+            ) : !v.changed.length ? (
+                <span title={rate!}>
+                    No function changed by more than noise{v.partial ? `, as far as it was looked at: ${v.why}` : ''}.
+                </span>
+            ) : (
+                <>
+                    <span title={rate!}>Changed by more than noise:</span>
+                    {v.changed.slice(0, SHOWN).map((c) => (
+                        <button
+                            key={c.name}
+                            data-sign={c.grew ? 'up' : 'down'}
+                            title={`${c.name}: ${withUnit(Math.round(c.before), unit)} → ${withUnit(c.after, unit)}`}
+                            onClick={() => p.onFrame(c.name)}
+                        >
+                            <b>{shortName(c.name)}</b> {c.before ? signedPercent(c.after - c.before, c.before) : 'new'}
+                        </button>
+                    ))}
+                    {v.changed.length > SHOWN && <span>and {count(v.changed.length - SHOWN)} more</span>}
+                    {v.partial && <span>, as far as it was looked at: {v.why}</span>}
+                </>
+            )}
+        </div>
+    );
+}

@@ -1,0 +1,57 @@
+// The selection, kept in the address: a step of the person is a step of the history.
+import { useEffect, useState } from 'preact/hooks';
+import { Selection, linkedIds, readAddress, writeAddress } from '../../live/selection';
+import { timelessFragment } from '../../state';
+
+/** `fragment`: what to see of it, where that should be something else than now. */
+export type Go = (p: Partial<Selection>, fragment?: string) => void;
+
+/** What the address says. A link that another tool made to a trace becomes one of ours. */
+function atFirst(): Selection {
+    const ids = linkedIds(location.search, location.hash),
+        sel = readAddress(location.search);
+    if (!ids || sel.page === 'trace') return sel;
+    const found: Selection = { ...readAddress(''), page: 'trace', ids };
+    history.replaceState(null, '', writeAddress(found));
+    return found;
+}
+
+/** `onFragment`: it may be another one. */
+export function useSelection(onFragment: (f: string) => void): [Selection, Go, (r: Selection['range']) => void] {
+    const [sel, setSel] = useState(atFirst);
+    useEffect(() => {
+        const back = () => {
+            const here = atFirst();
+            setSel((s) => (writeAddress(s) === writeAddress(here) ? s : here));
+            onFragment(location.hash);
+        };
+        addEventListener('popstate', back);
+        addEventListener('hashchange', back);
+        return () => {
+            removeEventListener('popstate', back);
+            removeEventListener('hashchange', back);
+        };
+    }, []);
+    const go: Go = (p, fragment) => {
+        const next = { ...sel, ...p },
+            same = !('selector' in p || 'range' in p || 'against' in p);
+        const address = writeAddress(next) || location.pathname,
+            hash =
+                fragment !== undefined
+                    ? fragment && `#${fragment}`
+                    : same
+                      ? location.hash
+                      : timelessFragment(location.hash);
+        if (address !== (location.search || location.pathname)) history.pushState(null, '', address + hash);
+        else if (hash !== location.hash) history.replaceState(null, '', address + hash);
+        onFragment(hash);
+        setSel(next);
+    };
+    /** The same time, but no longer one that moves with the clock. */
+    const pin = (range: Selection['range']) => {
+        const next = { ...sel, range };
+        history.replaceState(null, '', writeAddress(next) + location.hash);
+        setSel(next);
+    };
+    return [sel, go, pin];
+}

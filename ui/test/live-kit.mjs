@@ -1,0 +1,135 @@
+// live-kit.mjs - what tests of the live page share: servers, what was sent to them, and when a page has settled.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { dir, eventually, example, kiln, must, run } from './kit.mjs';
+
+const shots = process.env.KILN_SHOTS;
+const servers = [];
+
+/** A server of its own on a port that was free; the address that it prints. */
+export async function serve(name, ...more) {
+    const p = spawn(kiln, ['serve', '--listen', '127.0.0.1:0', '--store', join(dir, name), ...more], {
+        stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    servers.push(p);
+    let said = '';
+    for (const stream of [p.stdout, p.stderr]) stream.on('data', (b) => (said += b));
+    for (let i = 0; i < 200; i++) {
+        const at = /http:\/\/127\.0\.0\.1:\d+/.exec(said);
+        if (at) return at[0];
+        await new Promise((done) => setTimeout(done, 50));
+    }
+    throw new Error(`the server does not say where it listens: ${said}`);
+}
+
+export async function shot(page, name) {
+    if (!shots) return;
+    mkdirSync(shots, { recursive: true });
+    await page.waitForTimeout(150);
+    await page.screenshot({ path: join(shots, `${name}.png`) });
+}
+
+export const put = async (url, file, bytes) => {
+    const r = await fetch(`${url}/upload`, { method: 'POST', body: bytes ?? readFileSync(file) });
+    must(r.ok, `${file} was not taken: ${r.status} ${await r.text()}`);
+};
+export const top = (...args) => JSON.parse(run('top', '--json', ...args));
+
+/** Nothing is asked any more, and something is shown. */
+export const settled = (page) =>
+    page.waitForFunction(
+        () =>
+            document.querySelector('.live:not(.busy)') &&
+            document.querySelector('.total, [data-nothing], .first, .page'),
+        null,
+        { timeout: 20000 },
+    );
+export const totalIs = (page, want, what) =>
+    eventually(
+        page,
+        (t) => document.querySelector('.total')?.dataset.total === t,
+        String(want),
+        `${what}: not ${want}`,
+    );
+export const inQuery = (page, text) =>
+    eventually(
+        page,
+        (t) =>
+            new URLSearchParams(location.search).toString() !== '' &&
+            decodeURIComponent(location.search.replaceAll('+', ' ')).includes(t),
+        text,
+        `${text} is not in the address`,
+    );
+export async function open(page, url, rest = '') {
+    await page.goto('about:blank');
+    await page.goto(`${url}/${rest}`);
+    await settled(page);
+}
+export const ALL = '?range=all';
+
+/** The samples of checkout's processor time, which is what most tests look at. */
+export const CPU = `${ALL}&query=${encodeURIComponent('cpu/nanoseconds{service.name="checkout"}')}`;
+
+export async function endServers() {
+    for (const p of servers) {
+        p.kill('SIGTERM');
+        if (p.exitCode === null) await once(p, 'exit');
+    }
+}
+
+/** Every observation of the example, as `kiln traces` prints them: what the views must add up to. Times are Unix ms. */
+export const observed = JSON.parse(
+    String(run('traces', '--json', example)).replace(/"times": \[([^\]]*)\]/g, (_, list) => {
+        const ms = list.split(',').map((t) => Number(BigInt(t) / 1000n) / 1e3);
+        return `"times": ${JSON.stringify(ms)}`;
+    }),
+).traces.flatMap((t) => t.times.map((time) => ({ ...t, time, value: t.value / t.times.length })));
+
+export const sum = (list) => list.reduce((n, o) => n + o.value, 0);
+export const between = (from, to) => observed.filter((o) => o.time >= from && o.time < to);
+
+/** Sends n observations of one function, each worth 10 ms of processor time and 10 ms after the one before, as OTLP/JSON. */
+export async function sendLoop(url, service, name, n, from) {
+    const text = (value) => ({ stringValue: value }),
+        times = Array.from({ length: n }, (_, i) => `${from + i * 10}000000`);
+    const body = {
+        dictionary: {
+            stringTable: ['', 'cpu', 'nanoseconds', name],
+            mappingTable: [{}],
+            locationTable: [{}, { lines: [{ functionIndex: 1 }] }],
+            functionTable: [{}, { nameStrindex: 3 }],
+            linkTable: [{}],
+            attributeTable: [{}],
+            stackTable: [{}, { locationIndices: [1] }],
+        },
+        resourceProfiles: [
+            {
+                resource: { attributes: [{ key: 'service.name', value: text(service) }] },
+                scopeProfiles: [
+                    {
+                        profiles: [
+                            {
+                                sampleType: { typeStrindex: 1, unitStrindex: 2 },
+                                periodType: { typeStrindex: 1, unitStrindex: 2 },
+                                period: '10000000',
+                                timeUnixNano: times[0],
+                                durationNano: `${n * 10}000000`,
+                                samples: [
+                                    { stackIndex: 1, values: times.map(() => '10000000'), timestampsUnixNano: times },
+                                ],
+                            },
+                        ],
+                    },
+                ],
+            },
+        ],
+    };
+    const r = await fetch(`${url}/v1development/profiles`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+    });
+    must(r.ok, `${service} was not taken: ${r.status} ${await r.text()}`);
+}
