@@ -14,13 +14,15 @@ typedef struct listing {
     arena *a;
     builder copy; /* of envelopes and texts */
     store_series_list *series;
+    hash_index by_series;
     const day_series *last; /* met: blocks of a series come one after the other */
     size_t last_at;
     /* labels */
     str key;
     store_label_list *labels;
     hash_index by_text;
-    VEC(uint32_t) last_series; /* by label: series + 1 that was counted last */
+    VEC(uint64_t) counted; /* label << 32 | series */
+    hash_index by_pair;
     buf scratch;
     /* profiles */
     store_profile_list *profiles;
@@ -40,12 +42,25 @@ static bool same_series(const store_series *s, const resource *r, const scope *c
            scope_equal(s->scope, c);
 }
 
+static uint64_t hash_series(listing *x, const resource *r, const scope *c, const model *m,
+                            const profile *p)
+{
+    buf_reset(&x->scratch);
+    put_resource(&x->scratch, r);
+    put_scope(&x->scratch, c);
+    put_str(&x->scratch, m->dict.strings.v[p->sample_type.type]);
+    return hash_bytes(x->scratch.p, x->scratch.n, x->by_series.seed);
+}
+
 /* The series of a profile in the list; UINT32_MAX: no room. */
 static uint32_t series_of(listing *x, const resource *r, const scope *c, const model *m,
                           const profile *p)
 {
-    for (size_t i = x->series->n; i-- > 0;)
-        if (same_series(&x->series->v[i], r, c, m, p)) return (uint32_t)i;
+    if (!hash_index_room(&x->by_series, x->a)) return UINT32_MAX;
+    uint64_t h = hash_series(x, r, c, m, p);
+    uint32_t slot = hash_first(&x->by_series, h);
+    for (uint32_t at; hash_next(&x->by_series, &slot, h, &at); slot++)
+        if (same_series(&x->series->v[at], r, c, m, p)) return at;
     const str *text = m->dict.strings.v;
     resource *own_r = arena_new(x->a, resource, 1);
     scope *own_c = arena_new(x->a, scope, 1);
@@ -59,7 +74,8 @@ static uint32_t series_of(listing *x, const resource *r, const scope *c, const m
     s->unit = copy_text(x, text[p->sample_type.unit]);
     s->period_type = copy_text(x, text[p->period_type.type]);
     s->period_unit = copy_text(x, text[p->period_type.unit]);
-    return x->copy.failed ? UINT32_MAX : (uint32_t)(x->series->n - 1);
+    hash_put(&x->by_series, slot, h, (uint32_t)(x->series->n - 1));
+    return x->copy.failed || x->scratch.failed ? UINT32_MAX : (uint32_t)(x->series->n - 1);
 }
 
 static void widen(store_series *s, uint64_t first, uint64_t last, uint64_t n_profiles,
@@ -153,27 +169,36 @@ bool answer_series(reader *r, const store_selector *q, arena *a, store_series_li
 
 /* ---- labels ---- */
 
-/* Counts the text once for the series; false: no room. */
+/* Once for a series, which may come again: another file has it, too, or the journal. */
+static bool count_once(listing *x, uint32_t label, uint32_t series_i)
+{
+    uint64_t pair = (uint64_t)label << 32 | series_i;
+    if (!hash_index_room(&x->by_pair, x->a)) return false;
+    uint64_t h = hash_mix(x->by_pair.seed, pair);
+    uint32_t i = hash_first(&x->by_pair, h);
+    for (uint32_t at; hash_next(&x->by_pair, &i, h, &at); i++)
+        if (x->counted.v[at] == pair) return true;
+    uint64_t *slot = vec_push(x->a, &x->counted);
+    if (!slot) return false;
+    *slot = pair;
+    hash_put(&x->by_pair, i, h, (uint32_t)(x->counted.n - 1));
+    x->labels->v[label].n_series++;
+    return true;
+}
+
+/* Counts the text for the series; false: no room. */
 static bool count_label(listing *x, str text, uint32_t series_i)
 {
     if (!hash_index_room(&x->by_text, x->a)) return false;
     uint64_t h = hash_bytes(text.p, text.n, x->by_text.seed);
-    uint32_t i = hash_first(&x->by_text, h), at;
-    bool known = false;
-    for (; !known && hash_next(&x->by_text, &i, h, &at); i++)
-        known = str_eq(x->labels->v[at].text, text);
-    if (!known) {
-        store_label *l = vec_push(x->a, x->labels);
-        uint32_t *last = l ? vec_push(x->a, &x->last_series) : NULL;
-        if (!last) return false;
-        l->text = copy_text(x, text);
-        at = (uint32_t)(x->labels->n - 1);
-        hash_put(&x->by_text, i, h, at);
-    }
-    if (x->last_series.v[at] == series_i + 1) return true;
-    x->last_series.v[at] = series_i + 1;
-    x->labels->v[at].n_series++;
-    return true;
+    uint32_t i = hash_first(&x->by_text, h);
+    for (uint32_t at; hash_next(&x->by_text, &i, h, &at); i++)
+        if (str_eq(x->labels->v[at].text, text)) return count_once(x, at, series_i);
+    store_label *l = vec_push(x->a, x->labels);
+    if (!l) return false;
+    l->text = copy_text(x, text);
+    hash_put(&x->by_text, i, h, (uint32_t)(x->labels->n - 1));
+    return !x->copy.failed && count_once(x, (uint32_t)(x->labels->n - 1), series_i);
 }
 
 static bool count_attrs(listing *x, const dict *d, const uint32_t *v, size_t n, uint32_t series_i)

@@ -453,6 +453,45 @@ static void sums_what_is_read(void **state)
     end(t);
 }
 
+/* ---- labels ---- */
+
+static uint64_t n_series_with(under_test *t, str key, const char *text)
+{
+    arena a = {0};
+    err e = {0};
+    store_label_list l;
+    store_answer x;
+    uint64_t n = 0;
+    assert_ok(store_list_labels(t->s, &(store_selector){0}, key, &a, &l, &x, &e), &e);
+    for (size_t i = 0; i < l.n; i++)
+        if (str_eq(l.v[i].text, str_of(text))) n += l.v[i].n_series;
+    arena_free(&a);
+    return n;
+}
+
+/* A series counts once, in however many files and items it is, and whatever lies between. */
+static void counts_series_of_labels_once(void **state)
+{
+    (void)state;
+    under_test *t = begin(NULL);
+    arena a = {0};
+    for (uint8_t day = 0; day < 3; day++) {
+        for (uint8_t i = 0; i < 4; i++) {
+            model m = simple(&a, i % 2 ? "shop" : "bank", i / 2 ? "cpu" : "alloc", NOON, NS_PER_S,
+                             9, (uint8_t)(1 + 4 * day + i));
+            put(t, &m);
+        }
+        if (day < 2) compact(t);
+        t->world.wall += UINT64_C(86400) * NS_PER_S;
+    }
+    assert_u64(n_series_with(t, (str){0}, "service.name"), 4);
+    assert_u64(n_series_with(t, (str){0}, "thread.id"), 4);
+    assert_u64(n_series_with(t, STR("service.name"), "shop"), 2);
+    assert_u64(n_series_with(t, STR("thread.id"), "2"), 4);
+    arena_free(&a);
+    end(t);
+}
+
 /* ---- names that come later ---- */
 
 /* One sample at an address of a binary, with or without a name; mapped at `base`. */
@@ -525,6 +564,8 @@ int main(void)
             cmocka_unit_test_prestate_setup_teardown(selects, use_engine, NULL, who),
             cmocka_unit_test_prestate_setup_teardown(keeps_links, use_engine, NULL, who),
             cmocka_unit_test_prestate_setup_teardown(sums_what_is_read, use_engine, NULL, who),
+            cmocka_unit_test_prestate_setup_teardown(counts_series_of_labels_once, use_engine, NULL,
+                                                     who),
             cmocka_unit_test_prestate_setup_teardown(names_old_samples, use_engine, NULL, who),
         };
         failed += cmocka_run_group_tests_name(engines[i].name, tests, NULL, NULL);
