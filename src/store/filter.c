@@ -190,6 +190,35 @@ bool filter_attrs(filter *f, const uint32_t *attrs, size_t n, filter_open_rules 
     return true;
 }
 
+/* What any of the lists says, as bits: 1 << 1 none has the key, 1 << 2 one fits, 1 << 3 one does not; 0: failed. */
+static unsigned ask_lists(filter *f, filter_rule *r, const span *table, const u32s *lists, err *e)
+{
+    unsigned all = 0;
+    for (size_t i = 0; i < lists->n && !(all >> 2 & 1); i++) {
+        span s = table[lists->v[i]];
+        unsigned says = ask_list(f, r, refs_at(&f->m->dict.attr_refs, s), s.n, e);
+        if (!says) return 0;
+        all |= 1u << says;
+    }
+    return lists->n ? all : 1u << 1;
+}
+
+bool filter_series(filter *f, const span *table, const u32s *profiles, const u32s *samples,
+                   filter_open_rules open, bool *may, err *e)
+{
+    *may = true;
+    for (size_t i = 0; *may && i < f->n_rules; i++) {
+        if (!(open >> i & 1)) continue;
+        filter_rule *r = &f->rules[i];
+        unsigned outer = ask_lists(f, r, table, profiles, e),
+                 inner = outer ? ask_lists(f, r, table, samples, e) : 0;
+        bool without; /* samples, or some of them, may have no attributes at all */
+        if (!inner || !fits(r, (str){"", 0}, &without, e)) return false;
+        *may = outer >> 2 & 1 || (outer >> 1 & 1 && (without || inner >> 2 & 1));
+    }
+    return true;
+}
+
 bool filter_link(const filter *f, const link_ids *l)
 {
     return (!f->q.trace_id || memcmp(f->q.trace_id, l->trace_id, 16) == 0) &&

@@ -53,6 +53,10 @@ NODISCARD bool filter_profile(filter *f, const profile *p, filter_open_rules *op
 /* Attributes of a sample (or of none, n = 0) against what is open. */
 NODISCARD bool filter_attrs(filter *f, const uint32_t *attrs, size_t n, filter_open_rules open,
                             bool *yes, err *e);
+/* *may: some of the lists (numbers of `table`) that profiles and samples of a series have fit what is open; otherwise nothing
+ * of the series is meant. */
+NODISCARD bool filter_series(filter *f, const span *table, const u32s *profiles,
+                             const u32s *samples, filter_open_rules open, bool *may, err *e);
 bool filter_link(const filter *f, const link_ids *l);
 
 /* Cuts the sample to the range: times and values move to the front of the scratch arrays if they have to.  false: nothing is

@@ -309,6 +309,10 @@ static bool look_at_series(reader *r, look *k, day *d, const day_series *s, err 
         return true;
     if (!filter_envelope(&k->f, &s->s.resource, &s->s.scope, &open, e)) return false;
     if (open == FILTER_NO) return true;
+    bool may;
+    if (!filter_series(&k->f, d->t.lists.v, &s->s.profile_lists, &s->s.lists, open, &may, e))
+        return false;
+    if (!may) return true;
     sqlite3_stmt *q = day_blocks(d, s, k->f.q.start, k->f.q.end, e);
     bool ok = q != NULL, more = true;
     while (ok && !look_over(k, r->world)) {
