@@ -14,8 +14,11 @@ void group_free(group *g)
     *g = (group){0};
 }
 
+#define KEEP_GROUP ((size_t)16 << 20)
+
 static void group_reset(group *g)
 {
+    if (g->bytes.cap > KEEP_GROUP) buf_free(&g->bytes);
     buf_reset(&g->bytes);
     g->n = g->n_keys = 0;
     g->n_items = g->oldest = 0;
@@ -203,11 +206,11 @@ static void forget(embedded *x, const group *g)
     x->n.refused_disk += g->n;
 }
 
-static void count_group(embedded *x, const group *g, uint64_t first_seq)
+static void count_group(embedded *x, const group *g, size_t bytes, uint64_t first_seq)
 {
     x->n.items += g->n;
     x->n.groups += g->n_items > 0;
-    x->n.bytes += g->bytes.n;
+    x->n.bytes += bytes;
     for (size_t i = 0; i < g->n; i++) {
         x->n.profiles += g->v[i].n_stored;
         x->n.duplicates += g->v[i].n_duplicates;
@@ -215,7 +218,7 @@ static void count_group(embedded *x, const group *g, uint64_t first_seq)
     }
     if (!g->n_items) return;
     x->durable = first_seq + g->n_items - 1;
-    x->raw_bytes += g->bytes.n;
+    x->raw_bytes += bytes;
     x->raw_items += g->n_items;
     if (!x->oldest_raw) x->oldest_raw = g->oldest;
 }
@@ -251,9 +254,10 @@ static bool write_group(embedded *x, err *e)
 
     pthread_mutex_lock(&x->lock);
     group late = {0};
+    size_t bytes = x->in_flight; /* the journal may have added zeros */
     x->in_flight = 0;
     if (ok) {
-        count_group(x, &x->busy, first);
+        count_group(x, &x->busy, bytes, first);
         x->broken_until = 0;
     } else {
         late = x->next; /* put meanwhile: may be repeats of what is refused */

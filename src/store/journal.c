@@ -160,13 +160,35 @@ static uint64_t number_records(buf *group, uint64_t seq, uint64_t salt)
     return seq;
 }
 
+static uint64_t even(uint64_t n) { return (n + JOURNAL_EVEN - 1) & ~(uint64_t)(JOURNAL_EVEN - 1); }
+
+/* Zeros up to a multiple of JOURNAL_EVEN, in memory that begins at one.  The memory stays the group's: once it is large enough nothing
+ * is copied. */
+static bool even_out(buf *group)
+{
+    size_t n = group->n, whole = (size_t)even(n);
+    if (group->head || group->cap < whole || (uintptr_t)group->p % JOURNAL_EVEN) {
+        size_t cap = (size_t)even(group->cap > whole ? group->cap : whole);
+        char *p = aligned_alloc(JOURNAL_EVEN, cap);
+        if (!p) return false;
+        memcpy(p, group->p, n);
+        size_t limit = group->limit;
+        buf_free(group);
+        *group = (buf){.p = p, .n = n, .cap = cap, .limit = limit};
+    }
+    memset(group->p + n, 0, whole - n);
+    group->n = whole;
+    return true;
+}
+
 bool journal_write(journal *j, buf *group, uint64_t *first_seq, err *e)
 {
     if (group->failed) return err_sys(e, ENOMEM, "no memory for a group of items");
-    if (!j->f || j->v[j->n - 1].end + group->n > JOURNAL_SEGMENT)
+    if (!j->f || even(j->v[j->n - 1].end) + even(group->n) > JOURNAL_SEGMENT)
         if (!begin_segment(j, group->n, e)) return false;
     journal_segment *s = &j->v[j->n - 1];
     uint64_t next = number_records(group, j->next_seq, s->salt);
+    if (!j->no_sync && vfile_go_direct(j->f) && even_out(group)) s->end = even(s->end);
     if (!vfile_write(j->f, s->end, buf_view(group), e) || (!j->no_sync && !vfile_sync(j->f, e))) {
         /* What the disk has of it is not known.  A new segment that begins with the same number makes it void. */
         give_up(j);

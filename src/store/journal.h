@@ -9,7 +9,9 @@
  *     that could not be synced and was never acknowledged.
  * (2) A record counts when its salt is its segment's: segments are used again (writing over blocks that the disk has already
  *     is cheaper), and what lay there before has another salt.
- * (3) The header is written before the records, so who reads a record and then finds the header unchanged has read well. */
+ * (3) A group begins behind the one before it, or at the next multiple of JOURNAL_EVEN: so it can be written without the kernel
+ *     copying it.  What lies between are zeros, or what was there before.
+ * (4) The header is written before the records, so who reads a record and then finds the header unchanged has read well. */
 #pragma once
 #include "store/bytes.h"
 #include "store/vfile.h"
@@ -17,7 +19,12 @@
 
 #define JOURNAL_SEGMENT (UINT64_C(16) << 20)
 #define JOURNAL_RESERVE (UINT64_C(1) << 20) /* taken from the disk when a segment begins */
-enum { JOURNAL_RECORD = 40, JOURNAL_HEADER = 64, JOURNAL_SPARES = 2 };
+enum {
+    JOURNAL_RECORD = 40,
+    JOURNAL_HEADER = 64,
+    JOURNAL_SPARES = 4,
+    JOURNAL_EVEN = VFILE_DIRECT, /* a group may begin at the next multiple */
+};
 
 typedef struct journal_segment {
     uint32_t number;

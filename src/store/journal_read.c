@@ -46,6 +46,7 @@ typedef struct walk {
     journal_visit *visit;
     void *who;
     window w;
+    uint64_t next; /* number of the next record in the segment */
     uint64_t
         pending_damage; /* records with a bad hash since the last good one: a torn tail is none */
 } walk;
@@ -61,8 +62,9 @@ static bool one_record(walk *k, const journal_segment *seg, uint64_t limit, uint
     memcpy(&seq, head.p + 8, 8);
     memcpy(&n, head.p + 24, 8);
     memcpy(&hash, head.p + 32, 8);
-    if (seq >= limit || seq < seg->first_seq || n > seg->end) return true;
+    if (seq >= limit || seq != k->next || n > seg->end) return true;
     if (seq > k->s->to) return true;
+    k->next++;
     *at += JOURNAL_RECORD;
     if (seq >= k->s->from) {
         if (!look(&k->w, *at, (size_t)n, &bytes, e)) return false;
@@ -108,8 +110,15 @@ static bool one_segment(walk *k, sqlite3_vfs *vfs, const char *dir, const journa
     }
     k->w.n = 0;
     k->pending_damage = 0;
+    k->next = seg->first_seq;
     bool ok = still_there(k, seg, e), end = false;
-    for (uint64_t at = JOURNAL_HEADER; ok && !end;) ok = one_record(k, seg, limit, &at, &end, e);
+    for (uint64_t at = JOURNAL_HEADER; ok && !end;) {
+        ok = one_record(k, seg, limit, &at, &end, e);
+        if (ok && end && at % JOURNAL_EVEN) { /* the group is over: the next may begin here */
+            at = (at + JOURNAL_EVEN - 1) & ~(uint64_t)(JOURNAL_EVEN - 1);
+            end = false;
+        }
+    }
     ok = ok && still_there(k, seg, e);
     vfile_close(k->w.f);
     return ok;

@@ -1,13 +1,16 @@
 #include "store/vfile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <unistd.h>
 #include "base/ban.h"
 
 struct vfile {
     char *path;
+    sqlite3_vfs *vfs;
     sqlite3_file *f; /* szOsFile bytes behind this struct */
+    int direct;      /* the same file with O_DIRECT; -1: none */
 };
 
 bool sqlite_failed(err *e, int rc, const char *what, const char *path)
@@ -53,6 +56,8 @@ vfile *vfile_open(sqlite3_vfs *vfs, const char *path, vfile_mode mode, err *e)
     }
     memcpy(f->path, path, n);
     f->f = (sqlite3_file *)(void *)(f + 1);
+    f->vfs = vfs;
+    f->direct = -1;
     /* A "super journal": the unix VFS syncs the directory with the first sync of a new one. */
     int flags = SQLITE_OPEN_SUPER_JOURNAL |
                 (mode == VFILE_READ ? SQLITE_OPEN_READONLY
@@ -70,9 +75,38 @@ vfile *vfile_open(sqlite3_vfs *vfs, const char *path, vfile_mode mode, err *e)
 void vfile_close(vfile *f)
 {
     if (!f) return;
+    if (f->direct >= 0) close(f->direct);
     if (f->f->pMethods) f->f->pMethods->xClose(f->f);
     free(f->path);
     free(f);
+}
+
+bool vfile_go_direct(vfile *f)
+{
+    if (f->direct < 0 && f->vfs == sqlite3_vfs_find(NULL))
+        f->direct = open(f->path, O_WRONLY | O_DIRECT | O_CLOEXEC);
+    return f->direct >= 0;
+}
+
+static bool is_even(uint64_t at, str bytes)
+{
+    return (at | bytes.n | (uintptr_t)bytes.p) % VFILE_DIRECT == 0;
+}
+
+/* How much of it went: what did not is left to the usual way, which says why if it cannot either. */
+static size_t write_direct(vfile *f, uint64_t at, str bytes)
+{
+    size_t done = 0;
+    while (done < bytes.n) {
+        ssize_t n = pwrite(f->direct, bytes.p + done, bytes.n - done, (off_t)(at + done));
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0 || n % VFILE_DIRECT) break;
+        done += (size_t)n;
+    }
+    if (done == bytes.n) return done;
+    close(f->direct);
+    f->direct = -1;
+    return done;
 }
 
 bool vfile_size(vfile *f, uint64_t *n, err *e)
@@ -104,7 +138,8 @@ bool vfile_read(vfile *f, uint64_t at, void *p, size_t n, size_t *got, err *e)
 
 bool vfile_write(vfile *f, uint64_t at, str bytes, err *e)
 {
-    for (size_t done = 0, piece; done < bytes.n; done += piece) {
+    size_t done = f->direct >= 0 && is_even(at, bytes) ? write_direct(f, at, bytes) : 0;
+    for (size_t piece; done < bytes.n; done += piece) {
         piece = bytes.n - done < PIECE_MAX ? bytes.n - done : PIECE_MAX;
         int rc =
             f->f->pMethods->xWrite(f->f, bytes.p + done, (int)piece, (sqlite3_int64)(at + done));
