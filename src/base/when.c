@@ -120,8 +120,9 @@ bool duration_parse(str text, uint64_t *ns)
     for (size_t i = 0; i < ARRAY_LEN(units); i++) {
         if (!str_eq(unit, str_of(units[i].name))) continue;
         v *= units[i].factor;
+        if (v >= 1.8e19) return false;
         *ns = (uint64_t)v;
-        return v < 1.8e19;
+        return true;
     }
     return false;
 }

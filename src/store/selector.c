@@ -82,7 +82,7 @@ bool store_id_parse(str hex, size_t n, arena *a, const uint8_t **out, err *e)
     for (size_t i = 0; ok && i < n; i++) {
         int high = digit(hex.p[2 * i]), low = digit(hex.p[2 * i + 1]);
         ok = high >= 0 && low >= 0;
-        to[i] = (uint8_t)(high << 4 | low);
+        if (ok) to[i] = (uint8_t)(high << 4 | low);
     }
     *out = to;
     return ok || err_set(e, ERR_USAGE, "expected an id of %zu hex digits", 2 * n);
