@@ -42,6 +42,7 @@ static bool take_budget(ask *k, err *e)
     if (!params_number(&k->p, "max_bytes", ASK_MAX_BYTES, &bytes, e) ||
         !params_duration(&k->p, "max_time", &k->budget.max_ns, e))
         return false;
+    if (!bytes) return err_set(e, ERR_USAGE, "max_bytes wants 1 or more");
     if (!k->budget.max_ns || (most && k->budget.max_ns > most)) k->budget.max_ns = most;
     k->max_bytes = bytes;
     return true;

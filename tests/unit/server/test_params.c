@@ -88,6 +88,41 @@ static void test_values(void **state)
     assert_true(params_duration(&p, "other", &ns, &e) && ns == 250000000);
 }
 
+static void test_reals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double v; /* below 0: refused */
+    } cases[] = {{"0.05", .05},
+                 {"1", 1},
+                 {"2.", 2},
+                 {".5", .5},
+                 {"0", 0},
+                 {"", -1},
+                 {".", -1},
+                 {"-1", -1},
+                 {"1e3", -1},
+                 {"1.2.3", -1},
+                 {"nan", -1},
+                 {"0x1", -1},
+                 {"123456789012345678901234", -1}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        param v = {STR("r"), str_of(cases[i].text)};
+        params p = {.v = {&v, 1, 1}};
+        double got = 7;
+        err e = {0};
+        bool ok = params_real(&p, "r", &got, &e);
+        if (ok != (cases[i].v >= 0) || (ok && got != cases[i].v)) fail_msg("%s", cases[i].text);
+        if (!ok) assert_true(e.code == ERR_USAGE && e.msg[0] == 'r' && got == 7);
+    }
+    param zero = {STR("start"), STR("0")};
+    params p = {.v = {&zero, 1, 1}};
+    err e = {0};
+    uint64_t t = 7;
+    assert_true(params_time(&p, "start", NOW, &t, &e) && t == 0); /* the beginning */
+}
+
 /* What is written is read as what it was. */
 static void test_written(void **state)
 {
@@ -150,7 +185,7 @@ static void test_selection(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_targets), cmocka_unit_test(test_values),
+        cmocka_unit_test(test_targets), cmocka_unit_test(test_values), cmocka_unit_test(test_reals),
         cmocka_unit_test(test_written), cmocka_unit_test(test_selection)};
     return cmocka_run_group_tests_name("params", tests, NULL, NULL);
 }
