@@ -12,6 +12,7 @@ enum {
     STREAM_COST = 8 << 10,  /* of a stream, beside what it says */
     RESETS = 200,           /* a client may reset so many streams at once ... */
     RESETS_A_SECOND = 50,   /* ... and so many in the long run */
+    BROKEN = 200,           /* more streams that broke the rules than were answered */
 };
 
 typedef struct stream {
@@ -42,6 +43,7 @@ struct h2 {
     bool delivering, dead; /* dead: freed by an event, and h2_deliver buries it */
     bool goaway;
     uint32_t idle_frames; /* server */
+    uint32_t broken;      /* server: streams that we had to reset, less those that were answered */
     size_t n_reading;     /* server: requests that are not complete */
     size_t owes;          /* server */
     uint64_t heard;       /* server */
@@ -150,7 +152,8 @@ static int on_begin(nghttp2_session *ng, const nghttp2_frame *f, void *who)
     }
     if (!s->o.server || f->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
     if (!(t = stream_new(s))) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-    if (!http_message_enter(&t->m, STREAM_COST)) {
+    /* Who has nothing else under way is told in words that there is no room. */
+    if (!http_message_enter(&t->m, STREAM_COST, !s->n_reading)) {
         stream_free(s, t);
         nghttp2_submit_rst_stream(ng, NGHTTP2_FLAG_NONE, f->hd.stream_id, NGHTTP2_REFUSED_STREAM);
         return 0;
@@ -273,11 +276,24 @@ static int on_close(nghttp2_session *ng, int32_t id, uint32_t code, void *who)
     return 0;
 }
 
+/* Requests that the peer makes us reset cost as much as those that it resets itself. */
+static bool is_abuse(h2 *s, const nghttp2_frame *f)
+{
+    bool end = f->hd.flags & NGHTTP2_FLAG_END_STREAM;
+    if (f->hd.type == NGHTTP2_RST_STREAM)
+        return f->rst_stream.error_code != NGHTTP2_NO_ERROR &&
+               f->rst_stream.error_code != NGHTTP2_REFUSED_STREAM && ++s->broken > BROKEN;
+    if (end && s->broken && (f->hd.type == NGHTTP2_DATA || f->hd.type == NGHTTP2_HEADERS))
+        s->broken--;
+    return false;
+}
+
 /* An answer that went out before all of the request came: the rest is not wanted. */
 static int on_sent(nghttp2_session *ng, const nghttp2_frame *f, void *who)
 {
     h2 *s = who;
     bool end = f->hd.flags & NGHTTP2_FLAG_END_STREAM;
+    if (s->o.server && is_abuse(s, f)) return NGHTTP2_ERR_CALLBACK_FAILURE;
     if (!s->o.server || !end || (f->hd.type != NGHTTP2_DATA && f->hd.type != NGHTTP2_HEADERS))
         return 0;
     if (nghttp2_session_get_stream_remote_close(ng, f->hd.stream_id) == 0)

@@ -69,7 +69,7 @@ struct client {
     size_t owed;         /* bytes of answers, as counted in the server's */
     uint64_t owes_since; /* 0: nothing */
     uint64_t owes_sent;  /* conn_sent then */
-    bool reading;        /* HTTP/1.1: a request has begun */
+    bool reading;        /* a request has begun (HTTP/2: when bytes came last) */
     bool closing;        /* as soon as all is out */
     bool unread;         /* HTTP/1.1: answered before all of the request came */
     bool lingers;        /* all is out; until the peer has heard it, or LINGER_NS */
@@ -237,12 +237,14 @@ static void flush_h2(client *c)
 /* Of a client that has nothing under way.  GOAWAY lets it send again what crosses our word on its way. */
 static void end_idle(client *c, uint64_t *counter)
 {
+    bool outer = enter(c);
     ++*counter;
     if (c->h2) {
         h2_drain(c->h2);
         flush_h2(c);
     }
     end_client(c);
+    leave(c, outer);
 }
 
 /* ---- time ---- */
@@ -387,6 +389,11 @@ static void take_h2(client *c, str bytes)
     c->feeding = false;
     flush_h2(c); /* also what nghttp2 says of a broken session */
     if (!ok) end_counted(c, &c->s->n.closed_broken);
+    if (c->dead) return;
+    bool was = c->reading;
+    c->reading = is_reading(c);
+    if (c->reading && !was)
+        watch_clock(c, loop_now(c->s->loop)); /* it may sleep as long as an idle one may */
 }
 
 /* ---- HTTP/1.1 ---- */

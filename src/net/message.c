@@ -92,9 +92,9 @@ static bool has_room(http_message *m, size_t n)
 }
 
 /* Beyond `max`, so that those who come when it is full can be told so. */
-bool http_message_enter(http_message *m, size_t n)
+bool http_message_enter(http_message *m, size_t n, bool must)
 {
-    if (m->pool && !make_room(m, m->pool->max + m->pool->max / 4, n)) return false;
+    if (m->pool && !make_room(m, m->pool->max + m->pool->max / 4, n) && !must) return false;
     charge(m, n);
     return true;
 }

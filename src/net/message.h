@@ -64,8 +64,9 @@ str http_message_keep(http_message *m, str text);
 NODISCARD bool http_message_body(http_message *m, str bytes, err *e);
 /* For servers: as above, but what does not fit makes `trouble`, lets the body go and takes no more of it. */
 void http_message_body_or_trouble(http_message *m, str bytes);
-/* Servers: a message begins, and costs `n` bytes whatever it says.  false: there is no room, not even for small ones. */
-NODISCARD bool http_message_enter(http_message *m, size_t n);
+/* Servers: a message begins, and costs `n` bytes whatever it says.  false: there is no room, not even for small ones; `must`:
+ * it is taken all the same. */
+NODISCARD bool http_message_enter(http_message *m, size_t n, bool must);
 /* All of it is there: it is not let go any more. */
 void http_message_whole(http_message *m);
 /* It was answered: its body goes, and its place in the pool. */

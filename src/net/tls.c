@@ -103,6 +103,9 @@ static bool prepare(tls_context *c, const tls_files *f, const char *alpn, err *e
     if (!c->ssl || !set_alpn(c, alpn)) return err_set(e, ERR_SYS, "cannot start TLS: %s", reason());
     SSL_CTX_set_min_proto_version(c->ssl, TLS1_2_VERSION);
     SSL_CTX_set_mode(c->ssl, SSL_MODE_AUTO_RETRY | SSL_MODE_RELEASE_BUFFERS);
+    /* Handshakes cost us more than them; sessions that could be resumed would be kept by us (tickets are kept by them). */
+    SSL_CTX_set_options(c->ssl, SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_set_session_cache_mode(c->ssl, SSL_SESS_CACHE_OFF);
     int demand = SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
     SSL_CTX_set_verify(c->ssl, c->server && !f->ca ? SSL_VERIFY_NONE : demand, NULL);
     if (c->server)

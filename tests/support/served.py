@@ -105,6 +105,9 @@ class Serve:
         with open('/proc/%d/status' % self.pid, encoding='utf-8') as f:
             return [int(line.split()[1]) for line in f if line.startswith(key + ':')][0]
 
+    def threads(self):
+        return len(os.listdir('/proc/%d/task' % self.pid))
+
     def descriptors(self):
         return len(os.listdir('/proc/%d/fd' % self.pid))
 
