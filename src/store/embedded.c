@@ -155,6 +155,7 @@ static void set_defaults(embedded *x, const store_opts *o)
     x->keys.max = STORE_MAX_KEYS;
     x->keys.seed = x->world->random(x->world->who);
     pthread_mutex_init(&x->lock, NULL);
+    pthread_mutex_init(&x->preparing, NULL);
     pthread_mutex_init(&x->writing, NULL);
     pthread_mutex_init(&x->work, NULL);
     pthread_mutex_init(&x->reading, NULL);
@@ -220,6 +221,7 @@ static void embedded_close(store *s)
     buf_free(&x->encoded);
     if (x->lock_fd >= 0) close(x->lock_fd);
     pthread_mutex_destroy(&x->lock);
+    pthread_mutex_destroy(&x->preparing);
     pthread_mutex_destroy(&x->writing);
     pthread_mutex_destroy(&x->work);
     pthread_mutex_destroy(&x->reading);

@@ -58,6 +58,9 @@ typedef struct embedded {
     uint64_t broken_until; /* of world_now: the disk is not asked before */
     err broken;
     store_counters n;
+
+    /* under `preparing`, which comes before lock */
+    pthread_mutex_t preparing;
     arena scratch; /* put: decoding, keys */
     buf encoded;
 

@@ -50,8 +50,7 @@ static bool add_key(group *g, content_key k)
     return true;
 }
 
-/* ---- put, under the lock ---- */
-
+/* Called with the lock. */
 static bool refuse_early(embedded *x, size_t bytes, err *e)
 {
     if (x->broken_until && world_now(x->world) < x->broken_until) {
@@ -67,29 +66,51 @@ static bool refuse_early(embedded *x, size_t bytes, err *e)
     return true;
 }
 
+/* ---- what takes a while, before the lock ---- */
+
+/* An item that is ready to be put; what it points to is the caller's or of x->scratch and x->encoded. */
+typedef struct prepared {
+    model decoded;
+    const model *m;
+    content_key *keys; /* by profile */
+    item to;
+} prepared;
+
+static bool no_memory(err *e) { return err_sys(e, ENOMEM, "no memory for an item"); }
+
 /* The model and the bytes of the item, whichever of them is missing. */
-static bool complete(embedded *x, const store_item *i, model *decoded, const model **m, str *bytes,
-                     layout *l, err *e)
+static bool complete(embedded *x, const store_item *i, prepared *p, err *e)
 {
-    *m = i->model;
-    *bytes = i->bytes;
-    *l = i->layout;
-    if (!*m) {
+    p->m = i->model;
+    p->to.bytes = i->bytes;
+    p->to.layout = i->layout;
+    if (!p->m) {
         layout_verdict verdict = {0};
-        if (!otlp_decode(bytes->p, bytes->n, &(otlp_decode_opts){.layout = *l, .verdict = &verdict},
-                         &x->scratch, decoded, e))
+        if (!otlp_decode(i->bytes.p, i->bytes.n,
+                         &(otlp_decode_opts){.layout = i->layout, .verdict = &verdict}, &x->scratch,
+                         &p->decoded, e))
             return false;
-        *m = decoded;
-        if (!*l) *l = verdict.layout;
-    }
-    if (i->model && !bytes->n) {
+        p->m = &p->decoded;
+        if (!i->layout) p->to.layout = verdict.layout;
+    } else if (!i->bytes.n) {
         buf_reset(&x->encoded);
-        *l = LAYOUT_CURRENT;
-        if (!otlp_encode(*m, &(otlp_encode_opts){.layout = *l}, &x->encoded, e)) return false;
-        *bytes = buf_view(&x->encoded);
+        p->to.layout = LAYOUT_CURRENT;
+        if (!otlp_encode(p->m, &(otlp_encode_opts){.layout = p->to.layout}, &x->encoded, e))
+            return false;
+        p->to.bytes = buf_view(&x->encoded);
     }
     return true;
 }
+
+static bool prepare(embedded *x, const store_item *i, prepared *p, err *e)
+{
+    arena_reset(&x->scratch);
+    if (!complete(x, i, p, e)) return false;
+    p->keys = arena_new(&x->scratch, content_key, p->m->profiles.n);
+    return p->keys ? content_keys(p->m, &x->scratch, p->keys, e) : no_memory(e);
+}
+
+/* ---- put, under the lock ---- */
 
 /* Marks the profiles that are known; the others become known.  *fresh: how many those are. */
 static bool find_duplicates(embedded *x, const content_key *k, size_t n, uint8_t *skip,
@@ -111,18 +132,16 @@ static bool find_duplicates(embedded *x, const content_key *k, size_t n, uint8_t
     return true;
 }
 
-static bool no_memory(err *e) { return err_sys(e, ENOMEM, "no memory for an item"); }
-
-/* Keys, duplicates and times of the item; the keys are the group's from then on. */
-static bool look_over_profiles(embedded *x, const model *m, item *to, pending *p, err *e)
+/* Duplicates and times of the item; its keys are the group's from then on. */
+static bool look_over_profiles(embedded *x, prepared *w, pending *p, err *e)
 {
-    content_key *k = arena_new(&x->scratch, content_key, m->profiles.n);
+    const model *m = w->m;
+    item *to = &w->to;
     uint8_t *skip = arena_zero(&x->scratch, m->profiles.n / 8 + 1);
-    if (!k || !skip) return no_memory(e);
-    if (!content_keys(m, &x->scratch, k, e)) return false;
-    if (!find_duplicates(x, k, m->profiles.n, skip, &p->n_stored)) return no_memory(e);
+    if (!skip || !find_duplicates(x, w->keys, m->profiles.n, skip, &p->n_stored))
+        return no_memory(e);
     p->n_duplicates = p->n_profiles - p->n_stored;
-    to->keys = (const uint8_t *)k;
+    to->keys = (const uint8_t *)w->keys;
     to->skip = skip;
     to->n_profiles = p->n_profiles;
     for (size_t i = 0; i < m->profiles.n; i++) {
@@ -143,22 +162,12 @@ static void add_record(embedded *x, const item *to)
     if (!x->next.oldest) x->next.oldest = to->received;
 }
 
-static bool put_locked(embedded *x, const store_item *i, err *e)
+static bool put_locked(embedded *x, const store_item *i, prepared *w, err *e)
 {
-    model decoded;
-    const model *m;
-    item to = {.received = i->received ? i->received : x->world->wall(x->world->who),
-               .first = UINT64_MAX,
-               .n_bytes = i->n_bytes,
-               .sender = i->sender,
-               .recognised = i->recognised};
-    arena_reset(&x->scratch);
-    if (!refuse_early(x, i->bytes.n, e) || !complete(x, i, &decoded, &m, &to.bytes, &to.layout, e))
-        return false;
-    if (!i->bytes.n && !refuse_early(x, to.bytes.n, e)) return false;
-    pending p = {.done = i->done, .cookie = i->cookie, .n_profiles = m->profiles.n};
+    if (!refuse_early(x, w->to.bytes.n, e)) return false;
+    pending p = {.done = i->done, .cookie = i->cookie, .n_profiles = w->m->profiles.n};
     if (!add_pending(&x->next, &p)) return no_memory(e);
-    if (!look_over_profiles(x, m, &to, &p, e)) {
+    if (!look_over_profiles(x, w, &p, e)) {
         x->next.n--;
         return false;
     }
@@ -167,21 +176,42 @@ static bool put_locked(embedded *x, const store_item *i, err *e)
     if (!p.n_stored) return true; /* nothing to write; it waits for what it repeats */
     buf losses = {0};
     put_ledger(&losses, i->ledger);
-    to.ledger = buf_view(&losses);
-    add_record(x, &to); /* a group that lacks memory is refused when it is written */
+    w->to.ledger = buf_view(&losses);
+    add_record(x, &w->to); /* a group that lacks memory is refused when it is written */
     buf_free(&losses);
     return true;
+}
+
+/* Who would be refused need not be decoded. */
+static bool may_put(embedded *x, const store_item *i, err *e)
+{
+    pthread_mutex_lock(&x->lock);
+    bool ok = refuse_early(x, i->bytes.n, e);
+    pthread_mutex_unlock(&x->lock);
+    return ok;
 }
 
 bool embedded_put(store *s, const store_item *i, err *e)
 {
     embedded *x = (embedded *)s;
     if (x->read_only) return err_set(e, ERR_USAGE, "%s is open for reading", x->dir);
-    pthread_mutex_lock(&x->lock);
-    bool ok = put_locked(x, i, e);
-    bool wake = ok && !i->more && x->writer_waits;
-    if (wake) x->writer_waits = false;
-    pthread_mutex_unlock(&x->lock);
+    if (!may_put(x, i, e)) return false;
+    prepared w = {.to = {.received = i->received ? i->received : x->world->wall(x->world->who),
+                         .first = UINT64_MAX,
+                         .n_bytes = i->n_bytes,
+                         .sender = i->sender,
+                         .recognised = i->recognised}};
+    pthread_mutex_lock(&x->preparing);
+    bool ok = prepare(x, i, &w, e), wake = false;
+    if (ok) {
+        embedded_at(x, "prepared");
+        pthread_mutex_lock(&x->lock);
+        ok = put_locked(x, i, &w, e);
+        wake = ok && !i->more && x->writer_waits;
+        if (wake) x->writer_waits = false;
+        pthread_mutex_unlock(&x->lock);
+    }
+    pthread_mutex_unlock(&x->preparing);
     if (wake) pthread_cond_signal(&x->filled);
     return ok;
 }

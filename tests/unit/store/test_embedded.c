@@ -407,6 +407,40 @@ static void reads_beside_the_writer(void **state)
     place_free(&p);
 }
 
+/* While an item is decoded, others may ask what was counted and wait for what was put. */
+typedef struct beside {
+    store *s;
+    size_t n_prepared;
+} beside;
+
+static void on_point(void *who, const char *point)
+{
+    beside *b = who;
+    err e = {0};
+    if (strcmp(point, "prepared") != 0) return;
+    b->n_prepared++;
+    (void)store_counted(b->s);
+    assert_ok(store_commit(b->s, &e), &e);
+}
+
+static void decodes_outside_the_lock(void **state)
+{
+    (void)state;
+    place p = place_new();
+    beside b = {0};
+    err e = {0};
+    b.s = store_open(p.dir, &(store_opts){.no_sync = true, .at = on_point, .who = &b}, &e);
+    assert_ok(b.s != NULL, &e);
+    for (uint64_t i = 0; i < 5; i++) put_number(b.s, i);
+    assert_ok(store_commit(b.s, &e), &e);
+    assert_int_equal(b.n_prepared, 5);
+    uint32_t count[5] = {0};
+    assert_ok(numbered_count(b.s, count, 5, &e), &e);
+    for (size_t i = 0; i < 5; i++) assert_int_equal(count[i], 1);
+    store_close(b.s);
+    place_free(&p);
+}
+
 /* A queue that is full refuses, and takes again when it has been written. */
 static void refuses_under_pressure(void **state)
 {
@@ -440,6 +474,7 @@ int main(void)
         cmocka_unit_test(removes_by_bytes),         cmocka_unit_test(sets_damaged_files_aside),
         cmocka_unit_test(serves_the_journal_alone), cmocka_unit_test(finds_changed_bytes),
         cmocka_unit_test(reads_beside_the_writer),  cmocka_unit_test(refuses_under_pressure),
+        cmocka_unit_test(decodes_outside_the_lock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
