@@ -99,8 +99,10 @@ static void name_sender(http_exchange *x, char out[80])
     int n = colon ? (int)(colon - peer) : (int)strlen(peer);
     snprintf(out, 80, "%.*s %.*s", n, peer, (int)(agent.n < 40 ? agent.n : 40),
              agent.n ? agent.p : "");
-    for (char *c = out; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    for (
+        char *c = out; *c;
+        c++) /* it goes into logs, JSON and the store: whole characters, and none that moves a cursor */
+        if (*c < ' ' || *c > '~') *c = '?';
 }
 
 static uint64_t *counter_of(ingest *i, verdict v)

@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "wire/json.h"
 #include "base/ban.h"
+#include <poll.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -133,8 +134,9 @@ void log_write(logger *l, const log_line *line)
 {
     buf b = {.limit = LINE};
     log_print(&b, atomic_load(&l->format), line, l->world->wall(l->world->who));
-    if (!b.failed) { /* in one piece: lines of threads do not mix */
-        ssize_t n = write(l->fd, b.p, b.n);
+    struct pollfd room = {.fd = l->fd, .events = POLLOUT}; /* of a pipe: for LINE bytes */
+    if (!b.failed && poll(&room, 1, 0) == 1 && room.revents & POLLOUT) {
+        ssize_t n = write(l->fd, b.p, b.n); /* in one piece: lines of threads do not mix */
         (void)n;
     }
     buf_free(&b);
