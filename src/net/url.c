@@ -42,6 +42,9 @@ static bool is_host(str host)
 static bool take_host(str authority, url *out, err *e)
 {
     str rest = {0};
+    if (authority.n && memchr(authority.p, '@', authority.n)) /* not shown: half of it is secret */
+        return err_set(e, ERR_USAGE,
+                       "an address has no user and password in it; they go into a header");
     if (authority.n && authority.p[0] == '[') {
         const char *end = memchr(authority.p, ']', authority.n);
         if (!end) return err_set(e, ERR_USAGE, "the address lacks a `]`");

@@ -41,13 +41,21 @@ static bool take_lock(embedded *x, err *e)
     char path[DAY_PATH];
     snprintf(path, sizeof path, "%s/lock", x->dir);
     x->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (x->lock_fd < 0) return err_sys(e, errno, "%s: cannot be opened", path);
+    if (x->lock_fd < 0) return err_sys(e, errno, "%s: nothing can be written here", x->dir);
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (fcntl(x->lock_fd, F_OFD_SETLK, &all) == 0) return true;
-    if (errno == EAGAIN || errno == EACCES)
-        return err_set(e, ERR_MISMATCH,
-                       "%s: another process writes this store; open it for reading", x->dir);
-    return err_sys(e, errno, "%s: cannot be locked", path);
+    char pid[24] = "";
+    if (fcntl(x->lock_fd, F_OFD_SETLK, &all) == 0) {
+        int n = snprintf(pid, sizeof pid, "%ld\n", (long)getpid()); /* for whoever finds it taken */
+        (void)!(ftruncate(x->lock_fd, 0) == 0 && pwrite(x->lock_fd, pid, (size_t)n, 0) == n);
+        return true;
+    }
+    if (errno != EAGAIN && errno != EACCES) return err_sys(e, errno, "%s: cannot be locked", path);
+    ssize_t n = pread(x->lock_fd, pid, sizeof pid - 1, 0);
+    long who = n > 0 ? strtol(pid, NULL, 10) : 0;
+    char by[40] = "another process";
+    if (who > 0) snprintf(by, sizeof by, "process %ld", who);
+    return err_set(e, ERR_MISMATCH, "%s: %s writes this store: end it, or take another directory",
+                   x->dir, by);
 }
 
 static bool know_key(void *who, content_key k) { return keys_add(&((embedded *)who)->keys, k); }
