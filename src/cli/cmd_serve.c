@@ -29,8 +29,7 @@ static void on_hang_up(int sig)
 typedef struct serving {
     cli *c;
     logger log;
-    arena first; /* texts of the configuration it was started with */
-    arena live;  /* of the last reload */
+    arena texts; /* of the configuration it was started with */
 } serving;
 
 /* ---- the configuration ---- */
@@ -60,6 +59,12 @@ static bool read_config(const char *path, arena *a, server_config *k, err *e)
     return ok;
 }
 
+static bool limit_parse(const char *text, bool (*parse)(str s, uint64_t *out), uint64_t *out)
+{
+    if (!strcmp(text, "none")) return *out = UINT64_MAX, true;
+    return parse(str_of(text), out) && *out;
+}
+
 /* What is said on the command line. */
 static bool override(const cli_options *o, server_config *k, err *e)
 {
@@ -67,9 +72,11 @@ static bool override(const cli_options *o, server_config *k, err *e)
     for (size_t i = 0; i < o->listen.n && i < CONFIG_LISTENS; i++)
         k->listen.v[k->listen.n++] = o->listen.v[i];
     if (o->store_dir) k->store = o->store_dir;
-    if (o->max_store) k->max_bytes = o->max_store;
-    if (o->max_age && !duration_parse(str_of(o->max_age), &k->max_age))
-        return err_set(e, ERR_USAGE, "--max-age wants a time such as 7d or 12h, not `%s`",
+    if (o->max_store && !limit_parse(o->max_store, size_parse, &k->max_bytes))
+        return err_set(e, ERR_USAGE, "--max-store wants a size such as 10GiB, or none, not `%s`",
+                       o->max_store);
+    if (o->max_age && !limit_parse(o->max_age, duration_parse, &k->max_age))
+        return err_set(e, ERR_USAGE, "--max-age wants a time such as 7d or 12h, or none, not `%s`",
                        o->max_age);
     if (o->cert) k->tls.cert = o->cert, k->tls.key = NULL;
     if (o->key) k->tls.key = o->key;
@@ -105,13 +112,10 @@ static void reload(void *who, server *s)
         snprintf(said, sizeof said, "the configuration stays as it was: %s%s%s", path ? path : "",
                  path ? ": " : "", err_text(&e, text, sizeof text));
         log_write(&v->log, &(log_line){.event = LOG_RELOAD, .trouble = true, .sentence = said});
-        arena_free(&next);
-    } else if (server_reload(s, &k, &e)) {
-        arena_free(&v->live);
-        v->live = next;
     } else {
-        arena_free(&next);
+        (void)!server_reload(s, &k, &e); /* which says how it went */
     }
+    arena_free(&next);
 }
 
 /* ---- the command ---- */
@@ -122,19 +126,35 @@ static void catch_signal(int sig, void (*handler)(int sig))
     sigaction(sig, &a, NULL);
 }
 
+/* Where, and for how long: nobody should learn of the retention by what is gone. */
+static void tell_start(serving *v, const server_config *k)
+{
+    char text[4400];
+    buf age = {0}, size = {0};
+    config_value(k, "store.max-age", &age), config_value(k, "store.max-size", &size);
+    buf_putc(&age, 0), buf_putc(&size, 0);
+    if (!age.failed && !size.failed) {
+        bool ever = k->max_age == UINT64_MAX, all = k->max_bytes == UINT64_MAX;
+        snprintf(text, sizeof text, "profiles are kept in %s for %s%s%s", k->store,
+                 ever ? "ever" : age.p, all ? "" : ", at most ", all ? "" : size.p);
+        log_write(&v->log, &(log_line){.event = LOG_START,
+                                       .sentence = text,
+                                       .facts = {{"store", k->store, 0},
+                                                 {"max_age", age.p, 0},
+                                                 {"max_size", size.p, 0},
+                                                 {"version", KILN_VERSION, 0},
+                                                 {"pid", NULL, (uint64_t)getpid()}}});
+    }
+    buf_free(&age), buf_free(&size);
+}
+
 static void run(serving *v, const server_config *k, err *e)
 {
     server_hooks hooks = {&v->log, reload, v};
     catch_signal(SIGHUP, on_hang_up); /* one that comes early is no reason to die */
     server *s = server_open(k, &hooks, e);
     if (s) {
-        char text[4200];
-        snprintf(text, sizeof text, "profiles are kept in %s", k->store);
-        log_write(&v->log, &(log_line){.event = LOG_START,
-                                       .sentence = text,
-                                       .facts = {{"store", k->store, 0},
-                                                 {"version", KILN_VERSION, 0},
-                                                 {"pid", NULL, (uint64_t)getpid()}}});
+        tell_start(v, k);
         running = s;
         catch_signal(SIGTERM, on_end);
         catch_signal(SIGINT, on_end);
@@ -152,7 +172,7 @@ exit_code cmd_serve(cli *c)
     log_format how = LOG_TEXT;
     const char *path;
     serving v = {.c = c, .log = {.fd = STDERR_FILENO, .world = world_system()}};
-    if (configure(&c->o, &v.first, &k, &path, &e) && server_check(&k, &e)) {
+    if (configure(&c->o, &v.texts, &k, &path, &e) && server_check(&k, &e)) {
         if (log_format_parse(k.log_format, &how)) v.log.format = how;
         if (c->o.check_config)
             config_print(&k, &c->out);
@@ -161,7 +181,6 @@ exit_code cmd_serve(cli *c)
     }
     if (e.code) cli_fail_err(c, path, &e);
     if (c->o.check_config && c->worst > EXIT_BAD_INPUT) c->worst = EXIT_BAD_INPUT;
-    arena_free(&v.live);
-    arena_free(&v.first);
+    arena_free(&v.texts);
     return c->worst;
 }

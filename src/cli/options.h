@@ -77,7 +77,7 @@ typedef struct cli_options {
     /* serve */
     option_list listen;
     const char *store_dir, *max_age, *write_tokens, *read_tokens;
-    uint64_t max_store;
+    const char *max_store;
     bool insecure, check_config;
     const char *config, *log_format, *forward;
 

@@ -86,5 +86,8 @@ NODISCARD bool config_check(const server_config *c, err *e);
 /* As a file that means the same.  Passwords in headers are left out. */
 void config_print(const server_config *c, buf *out);
 
+/* What holds for the key of this name, as a person writes it: what was given, or the usual. */
+void config_value(const server_config *c, const char *name, buf *out);
+
 /* Do both say the same for this key? */
 bool config_same(const config_key *k, const server_config *a, const server_config *b);

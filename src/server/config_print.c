@@ -149,6 +149,22 @@ static void put_value(buf *b, const server_config *c, const config_key *k)
     put_number(b, k, number_of(c, k));
 }
 
+static void put_given_or_usual(buf *out, const server_config *c, const config_key *k)
+{
+    if (is_given(c, k))
+        put_value(out, c, k);
+    else
+        buf_z(out, k->usual ? k->usual : "");
+}
+
+void config_value(const server_config *c, const char *name, buf *out)
+{
+    size_t n;
+    const config_key *keys = config_keys(&n);
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(keys[i].name, name)) put_given_or_usual(out, c, &keys[i]);
+}
+
 void config_print(const server_config *c, buf *out)
 {
     size_t n;
@@ -164,10 +180,7 @@ void config_print(const server_config *c, buf *out)
             buf_printf(out, "%.*s:\n", (int)section.n - 1, section.p);
         }
         buf_printf(out, "%s%s: ", dot ? "  " : "", dot ? dot + 1 : keys[i].name);
-        if (given)
-            put_value(out, c, &keys[i]);
-        else
-            buf_z(out, keys[i].usual);
+        put_given_or_usual(out, c, &keys[i]);
         buf_putc(out, '\n');
     }
 }

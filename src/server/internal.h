@@ -1,4 +1,4 @@
-/* server/internal.h - the server's parts, for server.c and reload.c. */
+/* server/internal.h - the server's parts, for server.c, reload.c and tell.c. */
 #pragma once
 #include "server/api.h"
 #include "server/forward.h"
@@ -13,6 +13,7 @@ enum { SERVER_ADDRESSES = CONFIG_LISTENS, SERVER_ADDRESS = 72 };
 
 struct server {
     server_config c;
+    arena texts; /* of what a reload changed in it */
     server_hooks hooks;
     logger *log;
     notify notify;
@@ -37,7 +38,10 @@ struct server {
     uint64_t drain_until; /* 0: not draining */
 };
 
+/* tell.c */
 void server_say(server *s, log_event ev, bool trouble, const char *fmt, ...) PRINTF(4, 5);
+void server_tell_start(server *s); /* addresses, where people look, READY */
+void server_tell_stop(server *s);
 
 /* As many descriptors as we may have, and some of them for the store: connections that take the last one would stop it. */
 void server_fit(http_limits *o);

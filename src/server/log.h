@@ -18,6 +18,7 @@ NODISCARD bool log_format_parse(const char *text, log_format *out); /* NULL: tex
 #define LOG_EVENTS(X)                                                                              \
     X(START, "start")                                                                              \
     X(LISTEN, "listen")                                                                            \
+    X(READY, "ready")                                                                              \
     X(REFUSED, "refused")                                                                          \
     X(RETENTION, "retention")                                                                      \
     X(QUARANTINE, "quarantine")                                                                    \

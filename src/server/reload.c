@@ -38,7 +38,25 @@ static void hold_fixed(const server_config *now, server_config *next, buf *fixed
     if (!now->tls.cert != !next->tls.cert) next->tls = now->tls;
 }
 
-static void apply(server *s, server_config *c, guard *g, tls_context *t)
+/* What changes lives as long as the next change: in memory of our own, whoever wrote it. */
+static bool own_texts(server_config *c, arena *a, err *e)
+{
+    size_t n;
+    const config_key *keys = config_keys(&n);
+    for (size_t i = 0; i < n; i++) {
+        const char **at = (const char **)(void *)((char *)c + keys[i].at);
+        if (!keys[i].live || (keys[i].kind != KEY_TEXT && keys[i].kind != KEY_CHOICE) || !*at)
+            continue;
+        size_t bytes = strlen(*at) + 1;
+        char *copy = arena_alloc(a, bytes);
+        if (!copy) return err_set(e, ERR_LIMIT, "out of memory");
+        memcpy(copy, *at, bytes);
+        *at = copy;
+    }
+    return true;
+}
+
+static void apply(server *s, server_config *c, arena *texts, guard *g, tls_context *t)
 {
     log_format f;
     server_fit(&c->http);
@@ -54,25 +72,30 @@ static void apply(server *s, server_config *c, guard *g, tls_context *t)
     store_retain(s->store, c->max_age, c->max_bytes);
     if (log_format_parse(c->log_format, &f)) atomic_store(&s->log->format, f);
     s->c = *c;
+    arena_free(&s->texts);
+    s->texts = *texts;
 }
 
 static bool reload(server *s, const server_config *wanted, buf *fixed, err *e)
 {
     server_config c = *wanted;
     tls_context *t = NULL;
+    guard *g = NULL;
+    arena texts = {0};
     if (!server_check(wanted, e)) return false;
     hold_fixed(&s->c, &c, fixed);
     if (s->exposed && !s->tls && !c.write_tokens && !c.insecure)
         return err_set(e, ERR_USAGE,
                        "other machines reach us: without TLS the tokens of senders must stay");
-    guard *g = guard_open(c.write_tokens, c.read_tokens, e);
-    if (!g) return false;
-    if (s->tls && !(t = tls_context_open(true, &c.tls, SERVER_ALPN, e))) {
-        guard_close(g);
-        return false;
+    bool ok = own_texts(&c, &texts, e) && (g = guard_open(c.write_tokens, c.read_tokens, e)) &&
+              (!s->tls || (t = tls_context_open(true, &c.tls, SERVER_ALPN, e)));
+    if (ok) {
+        apply(s, &c, &texts, g, t);
+        return true;
     }
-    apply(s, &c, g, t);
-    return true;
+    guard_close(g);
+    arena_free(&texts);
+    return false;
 }
 
 bool server_reload(server *s, const server_config *next, err *e)

@@ -4,10 +4,11 @@
 #include "server/facts.h"
 #include "server/page.h"
 #include "base/ban.h"
-#include <stdarg.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { WORKERS = 2, JOBS = 64, FIRST_INHERITED = 3, OWN_DESCRIPTORS = 256 };
@@ -205,6 +206,10 @@ static bool open_forward(server *s, err *e)
 /* Takes the socket over.  `what`: how it was asked for. */
 static bool listen_with(server *s, int fd, const char *what, err *e)
 {
+    int listens = 0;
+    socklen_t n = sizeof listens;
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &n) != 0 || !listens)
+        return err_set(e, ERR_USAGE, "LISTEN_FDS: descriptor %d is no socket that listens", fd);
     bool exposed = !net_is_loopback(fd);
     if (exposed && !s->tls && !guard_is_set(s->guard, RIGHT_WRITE) && !s->c.insecure) {
         close(fd);
@@ -223,6 +228,11 @@ static bool listen_on(server *s, str address, err *e)
 {
     char text[256];
     int fd = net_listen(address, e);
+    if (fd < 0 && e->sys == EADDRINUSE) {
+        *e = (err){0};
+        err_set(e, ERR_SYS, "another program listens on %.*s: end it, or say --listen for another",
+                STR_ARG(address));
+    }
     snprintf(text, sizeof text, "%.*s", STR_ARG(address));
     return fd >= 0 && listen_with(s, fd, text, e);
 }
@@ -309,6 +319,7 @@ void server_close(server *s)
     guard_close(s->guard);
     tls_context_close(s->tls);
     loop_close(s->loop);
+    arena_free(&s->texts);
     free(s);
 }
 
@@ -347,51 +358,17 @@ static bool drained(server *s)
     return http_server_idle(s->http) || loop_now(s->loop) > s->drain_until;
 }
 
-static void tell_start(server *s)
-{
-    char text[128];
-    for (size_t i = 0; server_address(s, i); i++) {
-        snprintf(text, sizeof text, "listening on http%s://%s", s->tls ? "s" : "", s->addresses[i]);
-        log_write(s->log, &(log_line){.event = LOG_LISTEN,
-                                      .sentence = text,
-                                      .facts = {{"address", s->addresses[i], 0},
-                                                {"tls", s->tls ? "true" : "false", 0}}});
-    }
-    notify_say(&s->notify, "READY=1\nSTATUS=listening on %s\nMAINPID=%ld", s->addresses[0],
-               (long)getpid());
-}
-
-static void tell_stop(server *s)
-{
-    ingest_counts n = ingest_count(s->ingest);
-    log_write(s->log, &(log_line){.event = LOG_STOP,
-                                  .sentence = "stopped",
-                                  .facts = {{"taken", NULL, n.taken},
-                                            {"profiles", NULL, n.profiles},
-                                            {"samples", NULL, n.samples}}});
-}
-
 bool server_run(server *s, err *e)
 {
     (void)e;
     loop_arm(s->loop, &s->look, loop_now(s->loop) + LOOK_NS);
     if (s->notify.watchdog_ns) on_watchdog(s);
-    tell_start(s);
+    server_tell_start(s);
     while (!atomic_load(&s->stopping) || !drained(s)) {
         loop_once(s->loop, NS_PER_S);
         if (atomic_exchange(&s->hung_up, false) && s->hooks.hang_up)
             s->hooks.hang_up(s->hooks.who, s);
     }
-    tell_stop(s);
+    server_tell_stop(s);
     return true;
-}
-
-void server_say(server *s, log_event ev, bool trouble, const char *fmt, ...)
-{
-    char text[512];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    log_write(s->log, &(log_line){.event = ev, .trouble = trouble, .sentence = text});
 }

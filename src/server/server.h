@@ -28,7 +28,7 @@ void server_stop(server *s);
 void server_hang_up(server *s);
 
 /* Takes over what may change while it runs (`live` of config_keys): the files of tokens and certificates are read again whatever
- * their names.  The log says what wants a restart.  false: nothing was changed.  Texts of live keys must outlive the next reload. */
+ * their names.  The log says what wants a restart.  false: nothing was changed.  *next is only read. */
 NODISCARD bool server_reload(server *s, const server_config *next, err *e);
 
 void server_close(server *s);

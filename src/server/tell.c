@@ -1,0 +1,59 @@
+/* What the server says of its own life, on the log and to systemd. */
+#include "server/internal.h"
+
+#include "base/ban.h"
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+void server_say(server *s, log_event ev, bool trouble, const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    log_write(s->log, &(log_line){.event = ev, .trouble = trouble, .sentence = text});
+}
+
+/* Where a person looks: the usual port, or the first address; "everywhere" is here, too. */
+static void tell_url(server *s)
+{
+    char open[SERVER_ADDRESS + 16], text[SERVER_ADDRESS + 64];
+    const char *at = s->addresses[0];
+    for (size_t i = 0; i < s->n_addresses; i++)
+        if (str_ends(str_of(s->addresses[i]), STR(":4040"))) at = s->addresses[i];
+    const char *port = strrchr(at, ':');
+    if (!port) return;
+    bool everywhere = !strncmp(at, "0.0.0.0:", 8) || !strncmp(at, "[::]:", 5);
+    snprintf(open, sizeof open, "http%s://%s", s->tls ? "s" : "", everywhere ? "localhost" : at);
+    if (everywhere) snprintf(open + strlen(open), sizeof open - strlen(open), "%s", port);
+    snprintf(text, sizeof text, "open %s in a browser", open);
+    log_write(s->log,
+              &(log_line){.event = LOG_READY, .sentence = text, .facts = {{"url", open, 0}}});
+}
+
+void server_tell_start(server *s)
+{
+    char text[128];
+    for (size_t i = 0; server_address(s, i); i++) {
+        snprintf(text, sizeof text, "listening on http%s://%s", s->tls ? "s" : "", s->addresses[i]);
+        log_write(s->log, &(log_line){.event = LOG_LISTEN,
+                                      .sentence = text,
+                                      .facts = {{"address", s->addresses[i], 0},
+                                                {"tls", s->tls ? "true" : "false", 0}}});
+    }
+    tell_url(s);
+    notify_say(&s->notify, "READY=1\nSTATUS=listening on %s\nMAINPID=%ld", s->addresses[0],
+               (long)getpid());
+}
+
+void server_tell_stop(server *s)
+{
+    ingest_counts n = ingest_count(s->ingest);
+    log_write(s->log, &(log_line){.event = LOG_STOP,
+                                  .sentence = "stopped",
+                                  .facts = {{"taken", NULL, n.taken},
+                                            {"profiles", NULL, n.profiles},
+                                            {"samples", NULL, n.samples}}});
+}
