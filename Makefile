@@ -1,5 +1,5 @@
 # The front door.  meson does the work; tools/need installs what is missing on Debian.
-#   make run     builds and shows a profile
+#   make run     builds, and shows a page of live profiles
 #   make test    everything that has to hold
 export PATH := /usr/bin:/bin:$(PATH)
 
@@ -15,8 +15,8 @@ build: ## build/kiln and build/libkiln.so (the default)
 	@tools/need run
 	@tools/build gcc
 
-run: build ## build, then profile the example program: a table, a profile, a report
-	build/kiln run --wall -o build/shop.otlp build/shop
+run: build ## build, then kiln serve with live data on a page: of itself and of the example service
+	@tools/run
 
 test: ## both compilers, all tests, sanitizers, fuzz smoke, checks
 	@tools/need test

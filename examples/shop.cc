@@ -1,7 +1,10 @@
 /* A shop for `kiln run`: four clerks take orders from a queue, fight over the stock's lock, price every order and
  * keep its receipt; a courier sleeps most of the time.  Every order is a span.
  *
- *     kiln run ./shop [SECONDS]        g++ -g -O2 shop.cc $(pkg-config --cflags --libs kiln-span) -o shop
+ *     kiln run ./shop [SECONDS [PACE]]        g++ -g -O2 shop.cc $(pkg-config --cflags --libs kiln-span) -o shop
+ *
+ * PACE: orders a second; customers come by the busload then, more of them twice a minute.  Without it as many as it can serve.
+ * SIGINT and SIGTERM close the shop.
  */
 #include <kiln/span.h>
 
@@ -10,6 +13,7 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -204,15 +208,26 @@ void courier(const std::atomic<bool> &open)
     while (open) std::this_thread::sleep_for(20ms);
 }
 
+volatile std::sig_atomic_t closing;
+
+/* Seconds until the next bus: it brings 200, and between quiet and rush it is a factor of nine. */
+double bus_after(double pace, double now) { return 200 / (pace * (1 + 0.8 * std::sin(now * 0.209))); }
+
 /* Customers come as long as the shop is open and not too many are waiting. */
-void customers(everything &all, std::chrono::duration<double> time)
+void customers(everything &all, std::chrono::duration<double> time, double pace)
 {
+    using clock = std::chrono::steady_clock;
     std::mt19937_64 chance(11);
-    auto end = std::chrono::steady_clock::now() + time;
-    while (std::chrono::steady_clock::now() < end) {
+    auto begin = clock::now(), bus = begin;
+    for (long n = 0; clock::now() < begin + time && !closing;) {
         if (all.orders.length() > 64) {
             std::this_thread::sleep_for(1ms);
             continue;
+        }
+        if (pace > 0 && n++ % 200 == 0) {
+            std::chrono::duration<double> now = bus - begin, wait(bus_after(pace, now.count()));
+            bus += std::chrono::duration_cast<clock::duration>(wait);
+            std::this_thread::sleep_until(bus);
         }
         order o;
         for (size_t i = 0; i < sizeof o.trace_id; i++) o.trace_id[i] = uint8_t(chance());
@@ -226,6 +241,10 @@ void customers(everything &all, std::chrono::duration<double> time)
 int main(int argc, char **argv)
 {
     double seconds = argc > 1 ? std::strtod(argv[1], nullptr) : 3;
+    double pace = argc > 2 ? std::strtod(argv[2], nullptr) : 0;
+    auto close = [](int) { shop::closing = 1; };
+    std::signal(SIGINT, close);
+    std::signal(SIGTERM, close);
     kiln_span_process self = {};
     self.size = sizeof self;
     self.service_name = "shop";
@@ -236,7 +255,7 @@ int main(int argc, char **argv)
     std::vector<std::thread> people;
     people.emplace_back(shop::courier, std::cref(open));
     for (int i = 1; i <= 4; i++) people.emplace_back(shop::clerk, std::ref(all), i);
-    shop::customers(all, std::chrono::duration<double>(seconds));
+    shop::customers(all, std::chrono::duration<double>(seconds), pace);
     all.orders.close();
     open = false;
     for (auto &t : people) t.join();
