@@ -75,7 +75,7 @@ for (const name of ['basic', 'multi', 'nulls', 'anyvalue', 'payload', 'minimal']
                     got.value,
                     x.values.length ? x.values.reduce((a: number, b: number) => a + Number(b), 0) : x.timestamps.length,
                 );
-                const named = (f: string) => f && !/^0x|^[?:]/.test(f);
+                const named = (f: string) => f && !/^\+?0x|^[?:]/.test(f);
                 assert.deepEqual(got.stack.filter(named), x.stack.filter(named));
             });
         });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { boxAt, visibleBoxes } from '../src/draw/boxes';
 import { Fitter, shortName } from '../src/draw/label';
+import { placeName } from '../src/model/frames';
 import { packageOf } from '../src/model/package';
 import { sandwichOf } from '../src/model/sandwich';
 import { tableOf } from '../src/model/table';
@@ -153,6 +154,15 @@ test('boxes: what is drawn covers the same pixels as drawing everything', () => 
         const i = random(n);
         if (w[i] > 0) assert.equal(boxAt(row, x[i] + w[i] / 2), i);
     }
+});
+
+test('an address without a name is the same place in every process that has the file', () => {
+    const at = (start: bigint) => ({ start, limit: start + 0x1000n, offset: 0x2000n, filename: 1, attributes: [] });
+    assert.equal(placeName(0x7f0000000123n, at(0x7f0000000000n), 'libx.so'), '+0x2123');
+    assert.equal(placeName(0x560000000123n, at(0x560000000000n), 'libx.so'), '+0x2123');
+    assert.equal(placeName(0x7f0000001000n, at(0x7f0000000000n), 'libx.so'), '0x7f0000001000'); // beyond it
+    assert.equal(placeName(0x123n, undefined, ''), '0x123');
+    assert.equal(placeName(0n, undefined, 'libx.so'), 'libx.so');
 });
 
 test('packages are read off names', () => {

@@ -1,6 +1,6 @@
 // Frames: what a box in a picture stands for. One table for all datasets of a page, so that two profiles can be
 // compared; a dataset is bound to it by a list of frames per location.
-import { Dataset } from '../otlp/types';
+import { Dataset, Mapping } from '../otlp/types';
 import { libraryOf, packageOf } from './package';
 
 export class Frames {
@@ -26,7 +26,7 @@ export class Frames {
             id = this.name.length;
             this.ids.set(key, id);
             this.name.push(name);
-            this.label.push(library && name.startsWith('0x') ? `${library} ${name}` : name);
+            this.label.push(library && /^\+?0x/.test(name) ? `${library}${name[0] === '+' ? '' : ' '}${name}` : name);
             this.file.push(file);
             this.library.push(library);
             this.package.push(packageOf(name, file, library));
@@ -71,6 +71,14 @@ export interface Bound {
     noStack: number; // the frame of a sample without a stack
 }
 
+/** What an address without a name is called: its place in the file where that is known, since each process has the file
+ *  elsewhere in memory. */
+export function placeName(address: bigint, m: Mapping | undefined, library: string): string {
+    if (!address) return library || '?';
+    const inside = m && library && m.start && address >= m.start && address < m.limit;
+    return inside ? '+0x' + (address - m.start + m.offset).toString(16) : '0x' + address.toString(16);
+}
+
 export function bind(set: Dataset, frames: Frames): Bound {
     const { locations: l, functions: f, strings: s, mappings, attributes } = set.dict;
     const off = new Uint32Array(l.n + 1),
@@ -113,9 +121,8 @@ export function bind(set: Dataset, frames: Frames): Bound {
             line[n++] = l.line[k];
         }
         if (n === off[i]) {
-            // not symbolized
-            const address = ((BigInt(l.addressHi[i]) << 32n) | BigInt(l.addressLo[i])).toString(16);
-            frame[n++] = frames.intern(address === '0' ? library || '?' : '0x' + address, '', library, kind, '', 0);
+            const address = (BigInt(l.addressHi[i]) << 32n) | BigInt(l.addressLo[i]);
+            frame[n++] = frames.intern(placeName(address, mappings[map], library), '', library, kind, '', 0);
         }
     }
     off[l.n] = n;

@@ -113,10 +113,11 @@ class Tables {
     links: { trace: string; span: string }[] = [];
 
     mapping(c: Cursor): void {
-        const m: Mapping = { start: 0n, limit: 0n, filename: 0, attributes: [] };
+        const m: Mapping = { start: 0n, limit: 0n, offset: 0n, filename: 0, attributes: [] };
         while (c.next()) {
             if (c.field === 1) (c.scalar(), (m.start = c.big()));
             else if (c.field === 2) (c.scalar(), (m.limit = c.big()));
+            else if (c.field === 3) (c.scalar(), (m.offset = c.big()));
             else if (c.field === 4) m.filename = c.index();
             else if (c.field === 5) indices(c, (i) => m.attributes.push(i));
             else c.skip();

@@ -29,6 +29,7 @@ export interface Attribute {
 export interface Mapping {
     start: bigint;
     limit: bigint;
+    offset: bigint; // in the file
     filename: number; // string
     attributes: number[];
 }
