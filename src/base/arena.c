@@ -56,6 +56,15 @@ static arena_block *block_resize(arena_block *b, size_t cap)
     return r;
 }
 
+/* Large blocks come in eighths of a power of two: a message that is a little larger than the one before finds its blocks fit.  Pages
+ * that are not touched cost nothing. */
+static size_t block_class(size_t cap)
+{
+    if (cap < ARENA_LARGE) return cap;
+    size_t step = (size_t)1 << (60 - __builtin_clzll((unsigned long long)cap));
+    return (cap + step - 1) & ~(step - 1);
+}
+
 static arena_block *block_new(arena *a, size_t cap)
 {
     /* The first spare block that fits, oldest first: a decode of the same shape asks in the same
@@ -67,7 +76,7 @@ static arena_block *block_new(arena *a, size_t cap)
         b = *fit;
         *fit = b->next;
     } else {
-        b = block_take(cap);
+        b = block_take(block_class(cap));
         if (!b) return NULL;
         a->n_mallocs++;
     }
