@@ -9,7 +9,8 @@
 #include <strings.h>
 
 #define IN_LOOP ((size_t)256 << 10)
-#define UNPACKED_IN_LOOP 4 /* times IN_LOOP: what gets larger than that is read again in the pool */
+#define QUICK_IN_LOOP 4 /* times IN_LOOP: of what is read as fast as it comes */
+#define LOOP_MEMORY 16  /* times that: what needs more is read again in the pool */
 #define MAX_MESSAGE ((size_t)128 << 20)
 #define MEMORY ((size_t)160 << 20)
 #define SHARE 4 /* of message and memory: what needs more is read again when no other such one is */
@@ -400,16 +401,16 @@ static void read_in_pool(request *r)
 static void read_here(request *r)
 {
     ingest *i = r->of;
-    size_t most = UNPACKED_IN_LOOP * i->o.in_loop;
-    bool all = most >= r->max_message;
+    size_t most = QUICK_IN_LOOP * i->o.in_loop, memory = LOOP_MEMORY * most;
+    bool all = most >= r->max_message && memory >= r->memory;
     if (i->scratch.used > KEEP_ARENA) arena_free(&i->scratch);
     arena_reset(&i->scratch);
-    i->scratch.budget = i->o.memory;
+    i->scratch.budget = memory < r->memory ? memory : r->memory;
     i->ledger.n = 0;
-    r->verdict = receive_read(
-        &r->route, http_exchange_message(r->x),
-        &(receive_opts){.max_message = all ? r->max_message : most, .ledger = &i->ledger},
-        &i->scratch, &r->got, &r->why);
+    receive_opts o = {.max_message = most < r->max_message ? most : r->max_message,
+                      .ledger = &i->ledger};
+    r->verdict =
+        receive_read(&r->route, http_exchange_message(r->x), &o, &i->scratch, &r->got, &r->why);
     if (r->verdict == VERDICT_TOO_LARGE && !all) {
         r->why = (err){0};
         read_in_pool(r);
@@ -417,6 +418,16 @@ static void read_here(request *r)
         copy_onward(r);
         keep(r, &i->ledger);
     }
+}
+
+/* Protobuf that is not packed is read in less time than it takes to hand it to another thread and back. */
+static bool is_quick(const receive_route *route, const http_message *m)
+{
+    str type = http_headers_get(&m->head, "content-type");
+    if (route->kind != RECEIVE_PROFILES) return false;
+    if (route->grpc) return !http_headers_get(&m->head, "grpc-encoding").n;
+    return str_eq(type, STR("application/x-protobuf")) &&
+           !http_headers_get(&m->head, "content-encoding").n;
 }
 
 void ingest_request(ingest *i, http_exchange *x, const receive_route *route)
@@ -447,7 +458,7 @@ void ingest_request(ingest *i, http_exchange *x, const receive_route *route)
     } else if (m->trouble == HTTP_PRESSED) {
         err_set(&r->why, ERR_LIMIT, "too much is being sent at once");
         fail(r, VERDICT_PRESSED);
-    } else if (m->body.n > i->o.in_loop) {
+    } else if (m->body.n > (is_quick(route, m) ? QUICK_IN_LOOP : 1) * i->o.in_loop) {
         read_in_pool(r);
     } else {
         read_here(r);
