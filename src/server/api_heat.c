@@ -37,8 +37,9 @@ static bool count_all(ask *k, const heat_range *r, heat *h, err *e)
 {
     store_buckets b = {0};
     store_answer looked;
+    store_budget limits = ask_budget(k, 2);
     if (!heat_init(r, k->a, h, e) ||
-        !store_counts(k->store, &k->q, h->row_ns, (str){0}, k->a, &b, &looked, e))
+        !store_counts(k->store, &k->q, &limits, h->row_ns, (str){0}, k->a, &b, &looked, e))
         return false;
     ask_looked(k, &looked);
     if (b.rows.n) h->sum = b.rows.v[0].sum, h->count = b.rows.v[0].count;

@@ -9,7 +9,8 @@ enum { PROFILES = 200, PROFILES_MAX = 10000 };
 bool api_labels(ask *k, err *e)
 {
     store_label_list l = {0};
-    if (!store_list_labels(k->store, &k->q, k->rest, k->a, &l, &k->looked, e)) return false;
+    store_budget b = ask_budget(k, 2);
+    if (!store_list_labels(k->store, &k->q, &b, k->rest, k->a, &l, &k->looked, e)) return false;
     answer_node *o = answer_list(&k->w.root, k->rest.n ? "values" : "keys");
     answer_may_cut(o);
     for (size_t i = 0; i < l.n; i++) {
@@ -47,7 +48,8 @@ static answer_node *put_all_series(ask *k, const store_series_list *l)
 bool api_series(ask *k, err *e)
 {
     store_series_list l = {0};
-    if (!store_list_series(k->store, &k->q, k->a, &l, &k->looked, e)) return false;
+    store_budget b = ask_budget(k, 2);
+    if (!store_list_series(k->store, &k->q, &b, k->a, &l, &k->looked, e)) return false;
     answer_may_cut(put_all_series(k, &l));
     return true;
 }
@@ -57,7 +59,8 @@ bool ask_put_profiles(ask *k, uint64_t max, err *e)
     store_answer looked;
     store_profile_list l = {0};
     store_series_list series = {0};
-    if (!store_list_profiles(k->store, &k->q, max, k->a, &l, &series, &looked, e)) return false;
+    store_budget b = ask_budget(k, 4);
+    if (!store_list_profiles(k->store, &k->q, &b, max, k->a, &l, &series, &looked, e)) return false;
     ask_looked(k, &looked);
     put_all_series(k, &series);
     answer_node *o = answer_list(&k->w.root, "profiles");

@@ -107,7 +107,7 @@ bool api_profile(ask *k, err *e)
     store_answer looked;
     store_read_opts o = {.budget = k->budget};
     if (!take_id(k, e) ||
-        !store_list_profiles(k->store, &k->q, SAME_ID, k->a, &l, &series, &k->looked, e))
+        !store_list_profiles(k->store, &k->q, &o.budget, SAME_ID, k->a, &l, &series, &k->looked, e))
         return false;
     if (!l.n) return not_there(e);
     if (!store_read(k->store, &k->q, &o, k->a, &m, &looked, e) || !facts_of(&m, k->a, &f, e))

@@ -24,7 +24,10 @@ uint64_t ask_round_step(uint64_t range)
 static bool first_time(ask *k, uint64_t *out, err *e)
 {
     store_series_list l = {0};
-    if (!store_list_series(k->store, &k->q, k->a, &l, NULL, e)) return false;
+    store_answer looked;
+    store_budget b = ask_budget(k, 2);
+    if (!store_list_series(k->store, &k->q, &b, k->a, &l, &looked, e)) return false;
+    ask_spent(k, &looked);
     for (size_t i = 0; i < l.n; i++)
         if (l.v[i].n_samples && l.v[i].first < *out) *out = l.v[i].first;
     return true;
@@ -53,8 +56,12 @@ bool api_counts(ask *k, err *e)
     if (!step) step = ask_round_step(k->q.end - k->q.start);
     if ((k->q.end - k->q.start) / step > BUCKETS_MAX)
         return err_set(e, ERR_USAGE, "step would make more than %d buckets", BUCKETS_MAX);
-    if (!store_counts(k->store, &k->q, step, params_get(&k->p, "by"), k->a, &b, &k->looked, e))
+    store_answer looked;
+    store_budget limits = ask_budget(k, 2);
+    if (!store_counts(k->store, &k->q, &limits, step, params_get(&k->p, "by"), k->a, &b, &looked,
+                      e))
         return false;
+    ask_looked(k, &looked);
     answer_node *o = &k->w.root;
     answer_u64(o, "start", b.start);
     answer_u64(o, "step", b.step);

@@ -106,7 +106,10 @@ bool ask_type(ask *k, store_selector *q, err *e)
     store_series_list l = {0};
     const store_series *most = NULL;
     if (q->type.n && memchr(q->type.p, '/', q->type.n)) return true;
-    if (!store_list_series(k->store, q, k->a, &l, NULL, e)) return false;
+    store_answer looked;
+    store_budget b = ask_budget(k, 2);
+    if (!store_list_series(k->store, q, &b, k->a, &l, &looked, e)) return false;
+    ask_spent(k, &looked);
     for (size_t i = 0; i < l.n; i++) { /* series of one type count together, in the first of them */
         store_series *s = &l.v[i];
         for (size_t j = 0; j < i; j++)
@@ -159,18 +162,23 @@ store_budget ask_budget(const ask *k, unsigned share)
     return b;
 }
 
+void ask_spent(ask *k, const store_answer *more)
+{
+    if (more->partial) ask_cut(k, "%s", more->why);
+    k->looked.n_bytes += more->n_bytes;
+    k->looked.ns += more->ns;
+}
+
 void ask_looked(ask *k, const store_answer *more)
 {
     store_answer *w = &k->looked;
-    if (more->partial) ask_cut(k, "%s", more->why);
+    ask_spent(k, more);
     w->n_samples += more->n_samples;
     w->n_profiles += more->n_profiles;
     w->n_series += more->n_series;
     w->n_blocks += more->n_blocks;
     w->n_items += more->n_items;
-    w->n_bytes += more->n_bytes;
     w->n_damaged += more->n_damaged;
-    w->ns += more->ns;
 }
 
 void ask_cut(ask *k, const char *fmt, ...)

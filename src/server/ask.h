@@ -56,6 +56,8 @@ NODISCARD bool ask_view(const model *m, const select_opts *o, view *v, err *e);
 store_budget ask_budget(const ask *k, unsigned share);
 /* Adds what another read looked at. */
 void ask_looked(ask *k, const store_answer *more);
+/* Time and bytes only: it was looked at to know what to ask for. */
+void ask_spent(ask *k, const store_answer *more);
 /* The answer is cut: partial, with the reason.  The first reason stays. */
 void ask_cut(ask *k, const char *fmt, ...) PRINTF(2, 3);
 

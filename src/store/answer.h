@@ -22,12 +22,13 @@ NODISCARD bool answer_each(reader *r, const store_selector *q, store_each *each,
                            store_answer *x, err *e);
 NODISCARD bool answer_sums(reader *r, const store_selector *q, const store_read_opts *o, arena *a,
                            model *out, store_answer *x, err *e);
-NODISCARD bool answer_series(reader *r, const store_selector *q, arena *a, store_series_list *out,
-                             store_answer *x, err *e);
-NODISCARD bool answer_labels(reader *r, const store_selector *q, str key, arena *a,
-                             store_label_list *out, store_answer *x, err *e);
-NODISCARD bool answer_counts(reader *r, const store_selector *q, uint64_t step, str by, arena *a,
-                             store_buckets *out, store_answer *x, err *e);
-NODISCARD bool answer_profiles(reader *r, const store_selector *q, size_t max, arena *a,
-                               store_profile_list *out, store_series_list *series, store_answer *x,
-                               err *e);
+NODISCARD bool answer_series(reader *r, const store_selector *q, const store_budget *b, arena *a,
+                             store_series_list *out, store_answer *x, err *e);
+NODISCARD bool answer_labels(reader *r, const store_selector *q, const store_budget *b, str key,
+                             arena *a, store_label_list *out, store_answer *x, err *e);
+NODISCARD bool answer_counts(reader *r, const store_selector *q, const store_budget *b,
+                             uint64_t step, str by, arena *a, store_buckets *out, store_answer *x,
+                             err *e);
+NODISCARD bool answer_profiles(reader *r, const store_selector *q, const store_budget *b,
+                               size_t max, arena *a, store_profile_list *out,
+                               store_series_list *series, store_answer *x, err *e);

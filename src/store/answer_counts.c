@@ -153,8 +153,8 @@ static int by_label(const void *a, const void *b)
     return str_cmp(((const store_row *)a)->label, ((const store_row *)b)->label);
 }
 
-bool answer_counts(reader *r, const store_selector *q, uint64_t step, str by, arena *a,
-                   store_buckets *out, store_answer *answer, err *e)
+bool answer_counts(reader *r, const store_selector *q, const store_budget *b, uint64_t step, str by,
+                   arena *a, store_buckets *out, store_answer *answer, err *e)
 {
     if (!q->end || q->end <= q->start || !step)
         return err_set(e, ERR_USAGE, "counts want a start, an end and a step");
@@ -163,7 +163,8 @@ bool answer_counts(reader *r, const store_selector *q, uint64_t step, str by, ar
         return err_set(e, ERR_LIMIT, "the step would make more than %d buckets", STORE_MAX_BUCKETS);
     *out = (store_buckets){.start = q->start, .step = step, .n = (size_t)n};
     counting x = {.a = a, .out = out, .by = by};
-    if (!look_open(&x.k, q, NULL, answer, r->world, e)) return false;
+    if (!look_open(&x.k, q, b, answer, r->world, e)) return false;
+    x.k.a = a;
     x.k.who = &x;
     x.k.dict = on_dict;
     x.k.quick = quick;

@@ -153,12 +153,13 @@ static bool go(reader *r, listing *x, const store_selector *q, err *e)
     return ok;
 }
 
-bool answer_series(reader *r, const store_selector *q, arena *a, store_series_list *out,
-                   store_answer *answer, err *e)
+bool answer_series(reader *r, const store_selector *q, const store_budget *b, arena *a,
+                   store_series_list *out, store_answer *answer, err *e)
 {
     *out = (store_series_list){0};
     listing x = {.a = a, .copy = {.a = a}, .series = out};
-    if (!look_open(&x.k, q, NULL, answer, r->world, e)) return false;
+    if (!look_open(&x.k, q, b, answer, r->world, e)) return false;
+    x.k.a = a;
     x.k.quick = series_quick;
     x.k.chunk = series_chunk;
     x.k.columns = BLOCK_TIMES | BLOCK_VALUES;
@@ -281,13 +282,14 @@ static int by_text(const void *a, const void *b)
     return str_cmp(((const store_label *)a)->text, ((const store_label *)b)->text);
 }
 
-bool answer_labels(reader *r, const store_selector *q, str key, arena *a, store_label_list *out,
-                   store_answer *answer, err *e)
+bool answer_labels(reader *r, const store_selector *q, const store_budget *b, str key, arena *a,
+                   store_label_list *out, store_answer *answer, err *e)
 {
     *out = (store_label_list){0};
     store_series_list series = {0};
     listing x = {.a = a, .copy = {.a = a}, .series = &series, .key = key, .labels = out};
-    if (!look_open(&x.k, q, NULL, answer, r->world, e)) return false;
+    if (!look_open(&x.k, q, b, answer, r->world, e)) return false;
+    x.k.a = a;
     x.k.quick = labels_quick;
     x.k.chunk = labels_chunk;
     x.k.columns = BLOCK_TIMES | BLOCK_VALUES | BLOCK_ATTRS;
@@ -346,15 +348,16 @@ static bool profiles_chunk(void *who, const chunk *c, err *e)
     return true;
 }
 
-bool answer_profiles(reader *r, const store_selector *q, size_t max, arena *a,
-                     store_profile_list *out, store_series_list *series, store_answer *answer,
-                     err *e)
+bool answer_profiles(reader *r, const store_selector *q, const store_budget *b, size_t max,
+                     arena *a, store_profile_list *out, store_series_list *series,
+                     store_answer *answer, err *e)
 {
     *out = (store_profile_list){0};
     *series = (store_series_list){0};
     listing x = {
         .a = a, .copy = {.a = a}, .series = series, .profiles = out, .max = max ? max : 1000};
-    if (!look_open(&x.k, q, NULL, answer, r->world, e)) return false;
+    if (!look_open(&x.k, q, b, answer, r->world, e)) return false;
+    x.k.a = a;
     x.k.chunk = profiles_chunk;
     x.k.columns = BLOCK_FACTS | BLOCK_TIMES | BLOCK_VALUES;
     bool ok = go(r, &x, q, e);

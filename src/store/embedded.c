@@ -273,33 +273,33 @@ static bool on_read_each(store *s, const store_selector *q, store_each *each, vo
     return answered(x, answer_each(&x->r, q, each, who, answer, e));
 }
 
-static bool on_series(store *s, const store_selector *q, arena *a, store_series_list *out,
-                      store_answer *answer, err *e)
+static bool on_series(store *s, const store_selector *q, const store_budget *b, arena *a,
+                      store_series_list *out, store_answer *answer, err *e)
 {
     ASKING(s);
-    return answered(x, answer_series(&x->r, q, a, out, answer, e));
+    return answered(x, answer_series(&x->r, q, b, a, out, answer, e));
 }
 
-static bool on_labels(store *s, const store_selector *q, str key, arena *a, store_label_list *out,
-                      store_answer *answer, err *e)
+static bool on_labels(store *s, const store_selector *q, const store_budget *b, str key, arena *a,
+                      store_label_list *out, store_answer *answer, err *e)
 {
     ASKING(s);
-    return answered(x, answer_labels(&x->r, q, key, a, out, answer, e));
+    return answered(x, answer_labels(&x->r, q, b, key, a, out, answer, e));
 }
 
-static bool on_profiles(store *s, const store_selector *q, size_t max, arena *a,
-                        store_profile_list *out, store_series_list *series, store_answer *answer,
-                        err *e)
+static bool on_profiles(store *s, const store_selector *q, const store_budget *b, size_t max,
+                        arena *a, store_profile_list *out, store_series_list *series,
+                        store_answer *answer, err *e)
 {
     ASKING(s);
-    return answered(x, answer_profiles(&x->r, q, max, a, out, series, answer, e));
+    return answered(x, answer_profiles(&x->r, q, b, max, a, out, series, answer, e));
 }
 
-static bool on_counts(store *s, const store_selector *q, uint64_t step, str by, arena *a,
-                      store_buckets *out, store_answer *answer, err *e)
+static bool on_counts(store *s, const store_selector *q, const store_budget *b, uint64_t step,
+                      str by, arena *a, store_buckets *out, store_answer *answer, err *e)
 {
     ASKING(s);
-    return answered(x, answer_counts(&x->r, q, step, by, a, out, answer, e));
+    return answered(x, answer_counts(&x->r, q, b, step, by, a, out, answer, e));
 }
 
 static bool on_put_names(store *s, const model *m, uint64_t *n, err *e)

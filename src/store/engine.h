@@ -18,15 +18,15 @@ typedef struct store_engine {
                       model *out, store_answer *x, err *e);
     bool (*read_each)(store *s, const store_selector *q, store_each *each, void *who,
                       store_answer *x, err *e);
-    bool (*list_series)(store *s, const store_selector *q, arena *a, store_series_list *out,
-                        store_answer *x, err *e);
-    bool (*list_labels)(store *s, const store_selector *q, str key, arena *a, store_label_list *out,
-                        store_answer *x, err *e);
-    bool (*list_profiles)(store *s, const store_selector *q, size_t max, arena *a,
-                          store_profile_list *out, store_series_list *series, store_answer *x,
-                          err *e);
-    bool (*counts)(store *s, const store_selector *q, uint64_t step, str by, arena *a,
-                   store_buckets *out, store_answer *x, err *e);
+    bool (*list_series)(store *s, const store_selector *q, const store_budget *b, arena *a,
+                        store_series_list *out, store_answer *x, err *e);
+    bool (*list_labels)(store *s, const store_selector *q, const store_budget *b, str key, arena *a,
+                        store_label_list *out, store_answer *x, err *e);
+    bool (*list_profiles)(store *s, const store_selector *q, const store_budget *b, size_t max,
+                          arena *a, store_profile_list *out, store_series_list *series,
+                          store_answer *x, err *e);
+    bool (*counts)(store *s, const store_selector *q, const store_budget *b, uint64_t step, str by,
+                   arena *a, store_buckets *out, store_answer *x, err *e);
     bool (*put_names)(store *s, const model *m, uint64_t *n, err *e);
     store_counters (*counted)(const store *s);
     bool (*stats)(store *s, arena *a, store_stats *out, err *e);

@@ -59,29 +59,29 @@ bool store_read_each(store *s, const store_selector *q, store_each *each, void *
     return s->engine->read_each(s, q, each, who, answer, e);
 }
 
-bool store_list_series(store *s, const store_selector *q, arena *a, store_series_list *out,
-                       store_answer *answer, err *e)
+bool store_list_series(store *s, const store_selector *q, const store_budget *b, arena *a,
+                       store_series_list *out, store_answer *answer, err *e)
 {
-    return s->engine->list_series(s, q, a, out, answer, e);
+    return s->engine->list_series(s, q, b, a, out, answer, e);
 }
 
-bool store_list_labels(store *s, const store_selector *q, str key, arena *a, store_label_list *out,
-                       store_answer *answer, err *e)
+bool store_list_labels(store *s, const store_selector *q, const store_budget *b, str key, arena *a,
+                       store_label_list *out, store_answer *answer, err *e)
 {
-    return s->engine->list_labels(s, q, key, a, out, answer, e);
+    return s->engine->list_labels(s, q, b, key, a, out, answer, e);
 }
 
-bool store_list_profiles(store *s, const store_selector *q, size_t max, arena *a,
-                         store_profile_list *out, store_series_list *series, store_answer *answer,
-                         err *e)
+bool store_list_profiles(store *s, const store_selector *q, const store_budget *b, size_t max,
+                         arena *a, store_profile_list *out, store_series_list *series,
+                         store_answer *answer, err *e)
 {
-    return s->engine->list_profiles(s, q, max, a, out, series, answer, e);
+    return s->engine->list_profiles(s, q, b, max, a, out, series, answer, e);
 }
 
-bool store_counts(store *s, const store_selector *q, uint64_t step, str by, arena *a,
-                  store_buckets *out, store_answer *answer, err *e)
+bool store_counts(store *s, const store_selector *q, const store_budget *b, uint64_t step, str by,
+                  arena *a, store_buckets *out, store_answer *answer, err *e)
 {
-    return s->engine->counts(s, q, step, by, a, out, answer, e);
+    return s->engine->counts(s, q, b, step, by, a, out, answer, e);
 }
 
 bool store_put_names(store *s, const model *m, uint64_t *n, err *e)

@@ -208,8 +208,9 @@ typedef struct store_series {
 } store_series;
 
 typedef VEC(store_series) store_series_list;
-/* Series that have blocks in the range and fit by resource, scope, profile and sample attributes.  Counts are of whole blocks. */
-NODISCARD bool store_list_series(store *s, const store_selector *q, arena *a,
+/* Here and below `b` may be NULL: no limits.
+ * Series that have blocks in the range and fit by resource, scope, profile and sample attributes.  Counts are of whole blocks. */
+NODISCARD bool store_list_series(store *s, const store_selector *q, const store_budget *b, arena *a,
                                  store_series_list *out, store_answer *answer, err *e);
 
 typedef struct store_label {
@@ -219,8 +220,8 @@ typedef struct store_label {
 
 typedef VEC(store_label) store_label_list;
 /* Keys (key empty) or the values of a key, by text. */
-NODISCARD bool store_list_labels(store *s, const store_selector *q, str key, arena *a,
-                                 store_label_list *out, store_answer *answer, err *e);
+NODISCARD bool store_list_labels(store *s, const store_selector *q, const store_budget *b, str key,
+                                 arena *a, store_label_list *out, store_answer *answer, err *e);
 
 /* Sums and numbers of observations in steps of time, without looking at stacks: charts and heat maps.  q->start and q->end must
  * be set.  `by`: a row for each value of a label; empty: one row. */
@@ -237,8 +238,8 @@ typedef struct store_buckets {
 } store_buckets;
 
 enum { STORE_MAX_BUCKETS = 1 << 22 };
-NODISCARD bool store_counts(store *s, const store_selector *q, uint64_t step, str by, arena *a,
-                            store_buckets *out, store_answer *answer, err *e);
+NODISCARD bool store_counts(store *s, const store_selector *q, const store_budget *b, uint64_t step,
+                            str by, arena *a, store_buckets *out, store_answer *answer, err *e);
 
 /* Profiles one by one: what a list of recordings shows. */
 typedef struct store_profile {
@@ -252,9 +253,9 @@ typedef struct store_profile {
 
 typedef VEC(store_profile) store_profile_list;
 /* The newest `max` by arrival (0: 1000), newest first, chosen by series, profile attributes, id and time. */
-NODISCARD bool store_list_profiles(store *s, const store_selector *q, size_t max, arena *a,
-                                   store_profile_list *out, store_series_list *series,
-                                   store_answer *answer, err *e);
+NODISCARD bool store_list_profiles(store *s, const store_selector *q, const store_budget *b,
+                                   size_t max, arena *a, store_profile_list *out,
+                                   store_series_list *series, store_answer *answer, err *e);
 
 /* Keeps the names of every location that has a build id, an address and lines, for answers with `names`.  Durable on return. */
 NODISCARD bool store_put_names(store *s, const model *m, uint64_t *n, err *e);

@@ -418,7 +418,7 @@ static void check_questions(under_test *t, rng *r, const char *when)
             continue;
         }
         store_buckets buckets;
-        assert_ok(store_counts(t->s, &q, 7 * NS_PER_S, (str){0}, &a, &buckets, &x, &e), &e);
+        assert_ok(store_counts(t->s, &q, NULL, 7 * NS_PER_S, (str){0}, &a, &buckets, &x, &e), &e);
         int64_t counted = 0, total = 0;
         for (size_t k = 0; k < buckets.n; k++) counted += buckets.rows.v[0].sum[k];
         for (size_t k = 0; k < read.profiles.n; k++)
@@ -462,7 +462,7 @@ static uint64_t n_series_with(under_test *t, str key, const char *text)
     store_label_list l;
     store_answer x;
     uint64_t n = 0;
-    assert_ok(store_list_labels(t->s, &(store_selector){0}, key, &a, &l, &x, &e), &e);
+    assert_ok(store_list_labels(t->s, &(store_selector){0}, NULL, key, &a, &l, &x, &e), &e);
     for (size_t i = 0; i < l.n; i++)
         if (str_eq(l.v[i].text, str_of(text))) n += l.v[i].n_series;
     arena_free(&a);
