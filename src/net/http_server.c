@@ -847,6 +847,7 @@ void http_server_close(http_server *s)
     stop_listening(s);
     while (s->oldest) end_client(s->oldest);
     loop_disarm(s->loop, &s->relief);
+    spares_free(&s->pool.spares);
     free(s);
 }
 

@@ -563,7 +563,8 @@ static bool begins_like(const message_desc *m, piece in, unsigned deeper)
         const field_desc *f = message_field(m, w.number);
         if (!f || !right_wire(PASS_STRICT, f, w.wire)) return false;
         if (w.wire == 2 && w.value > (size_t)(in.end - w.data)) return true;
-        piece inner = {w.data, w.data + (w.wire == 2 ? w.value : 0)};
+        piece inner = {0};
+        if (w.wire == 2) inner = (piece){w.data, w.data + w.value};
         if (f->type == FT_MESSAGE && deeper && !begins_like(f->message, inner, deeper - 1))
             return false;
     }
