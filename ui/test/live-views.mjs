@@ -220,6 +220,31 @@ async function lanes(url, page, mine) {
             'the thread is not filtered by',
         );
     });
+    await check('threads: boxes stand at their time', async () => {
+        const q = encodeURIComponent('cpu/nanoseconds{service.name="checkout"}');
+        await open(page, url, `?from=2025-11-03T09:13:35Z&to=2025-11-03T09:15:05Z&query=${q}#view=lanes`); // 09:14:05 to 09:14:35
+        await there(page, '[data-lane]', 'no lanes');
+        const b = await canvasBox(page),
+            left = 170 / b.width,
+            x = (seconds) => left + (seconds / 90) * (1 - left);
+        await drag(page, '.lanes canvas', x(29), x(61));
+        await inAddress(page, 'time=');
+        await totalIs(page, sum(observed), 'the time of all of them');
+        const thread = (await page.getAttribute('[data-lane]', 'data-lane')).replace(/ \(.*/, ''),
+            of = observed.filter((o) => o.labels['thread.name'] === thread).sort((p, q) => p.time - q.time),
+            one = of[Math.floor(of.length / 2)],
+            now = await canvasBox(page); // a line stands above it by now
+        await page.mouse.move(
+            now.x + now.width * x((one.time - at('2025-11-03T09:13:35Z')) / 1e3) + 1,
+            now.y + 24 + 11,
+        );
+        await there(page, '.tip', 'no tip');
+        const [name, leaf, value, time] = await page.$eval('.tip', (t) => [...t.children].map((c) => c.textContent)),
+            found = of.find((o) => Math.floor(o.time) === at(time.replace(' UTC', 'Z').replace(' ', 'T')));
+        must(name.startsWith(thread) && found && Math.abs(found.time - one.time) < 300, `${name} at ${time}`);
+        same(leaf, found.stack[0].name, 'the function on top');
+        same(ns(value), found.value, 'the value');
+    });
     await check('too many observations: threads in steps, and a flame chart that offers less', async () => {
         const busy = await newPage({}, mine);
         await busy.route('**/api/v1/counts*', async (route) => {

@@ -127,6 +127,7 @@ test('heat map: every observation has a cell', () => {
     );
     assert.equal(h.cell.length, h.columns * ROWS);
     assert.equal(columnFor(60e9), 1e9);
+    assert.equal(columnFor(3600e9), 5e9); // rows of 100 ms over an hour
     assert.ok((86400e9 * 30) / columnFor(86400e9 * 30) <= 1200);
     assert.ok(columnFor(1) > 0);
 });
@@ -137,6 +138,11 @@ test('axis: few ticks, round numbers', () => {
         ['0', '500 ms', '1 s', '1.5 s', '2 s', '2.5 s', '3 s'],
     );
     assert.ok(ticks(5, 6, 700).length < 20);
+    assert.deepEqual(
+        ticks(0, 360e9, 700).map((t) => t.text),
+        ['0', '60 s', '2 min', '3 min', '4 min', '5 min', '6 min'],
+    );
+    assert.ok(ticks(0, 86400e9 * 400, 700).length < 10);
 });
 
 test('the address keeps what is seen', () => {

@@ -18,13 +18,24 @@ export interface LaneScene {
 }
 
 const HUES = [38, 84, 132, 172, 212, 252, 292, 334, 62, 108, 152, 192, 232, 272, 312, 352];
-const STATES: Record<string, number> = { running: 145, runnable: 95, blocked: 25, waiting: 250, sleeping: 280 };
+/** As threads say it (docs/attributes.md), in any case: those that wait for nothing in particular are pale. */
+const STATES: Record<string, [hue: number, strength: number]> = {
+    running: [145, 1],
+    runnable: [95, 1],
+    blocked: [25, 1],
+    disk_sleep: [25, 1],
+    stopped: [330, 1],
+    waiting: [250, 0.55],
+    sleeping: [250, 0.45],
+    idle: [250, 0.3],
+};
 
 export function colorOf(group: string, theme: 'light' | 'dark', strength = 1): string {
-    const hue = STATES[group] ?? (group ? HUES[hash(group) % HUES.length] : 38);
+    const [hue, most] = STATES[group.toLowerCase()] ?? [group ? HUES[hash(group) % HUES.length] : 38, 1],
+        k = strength * most;
     return theme === 'dark'
-        ? oklch(0.35 + 0.33 * strength, 0.03 + 0.08 * strength, hue)
-        : oklch(0.93 - 0.25 * strength, 0.03 + 0.09 * strength, hue);
+        ? oklch(0.35 + 0.33 * k, 0.03 + 0.08 * k, hue)
+        : oklch(0.93 - 0.25 * k, 0.03 + 0.09 * k, hue);
 }
 
 export const xOf = (s: LaneScene, ns: number): number => s.left + (ns / s.lanes.length) * (s.width - s.left);
@@ -69,7 +80,7 @@ export function paintLanes(g: CanvasRenderingContext2D, s: LaneScene): void {
         g.fillStyle = s.ink.line;
         g.fillRect(x, TOP - 4, 1, height - TOP + 4);
         g.fillStyle = s.ink.dim;
-        if (x < s.width - 24) g.fillText(t.text, x + 3, TOP / 2);
+        if (x + 3 + g.measureText(t.text).width <= s.width) g.fillText(t.text, x + 3, TOP / 2);
     }
     const strongest = lanes.step ? lanes.lanes.reduce((m, l) => Math.max(m, ...Array.from(l.value, Math.abs)), 0) : 0;
     lanes.lanes.forEach((lane, k) => {

@@ -23,7 +23,9 @@ const most = (a: Lane, b: Lane) => b.n - a.n || (a.name < b.name ? -1 : 1);
 
 async function oneByOne(s: Selector, span: Span, signal: AbortSignal): Promise<Lanes> {
     const a = await getColumns<Raw>('lanes', where(s, span), signal),
-        { lanes: l, events: e } = a;
+        { lanes: l, events: e } = a,
+        base = BigInt(Math.round(span[0] * 1e3)) * 1000n,
+        behind = Number(a.startNs - base); // the answer begins where something was observed
     const lanes = Array.from(l.name, (thread, i): Lane => {
         const id = l.thread_id[i],
             from = l.first[i],
@@ -34,7 +36,7 @@ async function oneByOne(s: Selector, span: Span, signal: AbortSignal): Promise<L
             thread,
             n: l.n[i],
             sum: l.sum[i],
-            time: part(e.time),
+            time: Float64Array.from(part(e.time), (t) => t + behind),
             length: part(e.duration),
             value: part(e.value),
             state: part(e.state),
@@ -42,7 +44,7 @@ async function oneByOne(s: Selector, span: Span, signal: AbortSignal): Promise<L
         };
     });
     return {
-        base: a.startNs,
+        base,
         length: (span[1] - span[0]) * 1e6,
         step: 0,
         lanes: lanes.sort(most),

@@ -5,6 +5,7 @@ import { Filter, labelTest } from './filter';
 
 export const ROWS = 50; // of a column
 const MAX_COLUMNS = 1200,
+    FINE_COLUMNS = 720, // of a long time: two pixels each on a wide screen
     MIN_COLUMNS = 30;
 
 export interface Heat {
@@ -18,13 +19,15 @@ export interface Heat {
 
 const STEPS = [
     1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 2e7, 5e7, 1e8, 2e8, 5e8, 1e9, 2e9, 5e9, 1e10, 3e10,
-    6e10, 3e11, 6e11, 3.6e12, 8.64e13,
+    6e10, 1.2e11, 3e11, 6e11, 3.6e12, 8.64e13,
 ];
 
-/** A second, unless that makes too few or too many columns. */
+/** A second, unless that makes too few columns or too many: then the longest that makes enough, or the shortest that is seen. */
 export function columnFor(span: number): number {
     const fits = (c: number) => span / c >= MIN_COLUMNS && span / c <= MAX_COLUMNS;
-    return fits(1e9) ? 1e9 : ([...STEPS].reverse().find(fits) ?? STEPS.find((c) => span / c <= MAX_COLUMNS) ?? 8.64e13);
+    if (fits(1e9)) return 1e9;
+    const longest = span < 1e9 * MIN_COLUMNS ? [...STEPS].reverse().find(fits) : undefined;
+    return longest ?? STEPS.find((c) => span / c <= FINE_COLUMNS) ?? 8.64e13;
 }
 
 export function heatOf(set: Dataset, p: Profile, filter: Filter): Heat {

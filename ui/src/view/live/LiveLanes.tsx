@@ -28,7 +28,9 @@ function Drawn(p: DrawnProps) {
     const [drag, setDrag] = useState<[number, number] | null>(null); // pixels
     const groups = useMemo(() => groupsOf(found), [found]),
         height = TOP + found.lanes.length * ROW;
-    const left = size.width < 600 ? 96 : 170;
+    const narrow = size.width < 600,
+        left = narrow ? 96 : 170,
+        shown = narrow ? 4 : GROUPS;
     const chosen: [number, number] | null = p.time && [p.time[0] - off, p.time[1] - off];
     const scene = (): LaneScene => {
         const css = getComputedStyle(document.documentElement),
@@ -97,13 +99,13 @@ function Drawn(p: DrawnProps) {
             </p>
             {groups.length > 0 && (
                 <ul class="legend" data-groups={groups.length}>
-                    {groups.slice(0, GROUPS).map((g) => (
+                    {groups.slice(0, shown).map((g) => (
                         <li key={g.name} title={`${g.name}: ${withUnit(g.sum, answer.unit)}`}>
                             <i class="swatch" style={{ background: colorOf(g.name, p.theme) }} />
                             {g.name || '(no name)'}
                         </li>
                     ))}
-                    {groups.length > GROUPS && <li>and {count(groups.length - GROUPS)} others</li>}
+                    {groups.length > shown && <li>and {count(groups.length - shown)} others</li>}
                 </ul>
             )}
             <div class="scroll" ref={box}>

@@ -139,6 +139,7 @@ export function SeriesChart(p: SeriesProps) {
                         ...axis,
                         font,
                         size: 24,
+                        space: 76,
                         gap: 2,
                         grid: { show: false },
                         values: (_, ticks, _axis, _space, incr) => ticks.map((t) => timeText(t, incr)),
