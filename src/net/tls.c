@@ -10,6 +10,7 @@ enum { ALPN_MAX = 64, CHUNK = 16 << 10 };
 
 struct tls_context {
     SSL_CTX *ssl;
+    BIO_METHOD *pipe;
     size_t refs; /* its owner and its sessions */
     bool server;
     unsigned char alpn[ALPN_MAX]; /* each name behind its length */
@@ -19,7 +20,8 @@ struct tls_context {
 struct tls {
     tls_context *of;
     SSL *ssl;
-    BIO *in, *out; /* owned by ssl */
+    str from; /* bytes of the peer that were not read yet, during a call */
+    buf *to;  /* bytes for the peer, during a call */
     bool server, ready, ended, began;
     tls_trouble trouble;
 };
@@ -31,6 +33,42 @@ static const char *reason(void)
     const char *why = code ? ERR_reason_error_string(code) : NULL;
     ERR_clear_error();
     return why ? why : "unknown reason";
+}
+
+/* ---- OpenSSL's way to the outside: memory of the caller's, so that a session that rests holds none ---- */
+
+static int pipe_read(BIO *b, char *out, int n)
+{
+    tls *t = BIO_get_data(b);
+    size_t k = t->from.n < (size_t)n ? t->from.n : (size_t)n;
+    BIO_clear_retry_flags(b);
+    if (!k) return BIO_set_retry_read(b), -1;
+    memcpy(out, t->from.p, k);
+    t->from = (str){t->from.p + k, t->from.n - k};
+    return (int)k;
+}
+
+static int pipe_write(BIO *b, const char *p, int n)
+{
+    tls *t = BIO_get_data(b);
+    BIO_clear_retry_flags(b);
+    if (!t->to) return -1;
+    buf_put(t->to, p, (size_t)n);
+    return t->to->failed ? -1 : n;
+}
+
+static long pipe_ctrl(BIO *b, int what, long n, void *p)
+{
+    (void)b, (void)n, (void)p;
+    return what == BIO_CTRL_FLUSH;
+}
+
+static bool make_pipe(tls_context *c)
+{
+    c->pipe = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "kiln");
+    return c->pipe && BIO_meth_set_read(c->pipe, pipe_read) == 1 &&
+           BIO_meth_set_write(c->pipe, pipe_write) == 1 &&
+           BIO_meth_set_ctrl(c->pipe, pipe_ctrl) == 1;
 }
 
 /* ---- contexts ---- */
@@ -100,7 +138,8 @@ static bool prepare(tls_context *c, const tls_files *f, const char *alpn, err *e
     /* No clean-up at exit: in somebody else's process it would run below our thread's feet. */
     OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
     c->ssl = SSL_CTX_new(c->server ? TLS_server_method() : TLS_client_method());
-    if (!c->ssl || !set_alpn(c, alpn)) return err_set(e, ERR_SYS, "cannot start TLS: %s", reason());
+    if (!c->ssl || !set_alpn(c, alpn) || !make_pipe(c))
+        return err_set(e, ERR_SYS, "cannot start TLS: %s", reason());
     SSL_CTX_set_min_proto_version(c->ssl, TLS1_2_VERSION);
     SSL_CTX_set_mode(c->ssl, SSL_MODE_AUTO_RETRY | SSL_MODE_RELEASE_BUFFERS);
     /* Handshakes cost us more than them; sessions that could be resumed would be kept by us (tickets are kept by them). */
@@ -129,6 +168,7 @@ void tls_context_close(tls_context *c)
 {
     if (!c || --c->refs) return;
     SSL_CTX_free(c->ssl);
+    BIO_meth_free(c->pipe);
     free(c);
 }
 
@@ -149,14 +189,17 @@ tls *tls_open(tls_context *c, const char *host, err *e)
 {
     tls *t = calloc(1, sizeof *t);
     if (t) *t = (tls){.ssl = SSL_new(c->ssl), .server = c->server};
-    if (t && t->ssl) t->in = BIO_new(BIO_s_mem()), t->out = BIO_new(BIO_s_mem());
-    if (!t || !t->in || !t->out || (host && !set_host(t->ssl, host))) {
+    BIO *pipe = t && t->ssl ? BIO_new(c->pipe) : NULL;
+    if (!pipe || (host && !set_host(t->ssl, host))) {
         err_set(e, ERR_LIMIT, "cannot start a TLS session: %s", reason());
-        if (t && t->ssl) BIO_free(t->in), BIO_free(t->out), SSL_free(t->ssl);
+        BIO_free(pipe);
+        if (t) SSL_free(t->ssl);
         free(t);
         return NULL;
     }
-    SSL_set_bio(t->ssl, t->in, t->out);
+    BIO_set_data(pipe, t);
+    BIO_set_init(pipe, 1);
+    SSL_set_bio(t->ssl, pipe, pipe);
     t->of = c, c->refs++;
     if (t->server)
         SSL_set_accept_state(t->ssl);
@@ -171,14 +214,6 @@ void tls_free(tls *t)
     SSL_free(t->ssl);
     tls_context_close(t->of);
     free(t);
-}
-
-static void take_wire(tls *t, buf *wire)
-{
-    char *p;
-    long n = BIO_get_mem_data(t->out, &p);
-    if (n > 0) buf_put(wire, p, (size_t)n);
-    (void)BIO_reset(t->out);
 }
 
 /* Why SSL_do_handshake or SSL_read gave up, in words for whoever set it up. */
@@ -230,33 +265,33 @@ bool tls_feed(tls *t, str bytes, buf *plain, buf *wire, err *e)
         return err_set(e, ERR_UNSUPPORTED, "the peer speaks plaintext, not TLS");
     }
     t->began |= bytes.n > 0;
-    while (bytes.n) {
-        int n = BIO_write(t->in, bytes.p, bytes.n > 1 << 20 ? 1 << 20 : (int)bytes.n);
-        if (n <= 0) return err_set(e, ERR_LIMIT, "out of memory");
-        bytes = (str){bytes.p + n, bytes.n - (size_t)n};
-    }
+    t->from = bytes, t->to = wire;
     bool ok = t->ready || shake(t, e);
     if (ok && t->ready && !t->ended) ok = read_plain(t, plain, e);
-    take_wire(t, wire);
+    t->from = (str){0}, t->to = NULL; /* all was read, or nobody wants the rest */
     return ok && (!wire->failed || err_set(e, ERR_LIMIT, "out of memory"));
 }
 
 bool tls_seal(tls *t, str plain, buf *wire, err *e)
 {
-    for (size_t sent = 0; plain.n; plain = (str){plain.p + sent, plain.n - sent}) {
+    bool ok = true;
+    t->to = wire;
+    for (size_t sent = 0; ok && plain.n; plain = (str){plain.p + sent, plain.n - sent}) {
         ERR_clear_error();
-        if (SSL_write_ex(t->ssl, plain.p, plain.n, &sent) != 1)
-            return err_set(e, ERR_SYS, "cannot encrypt: %s", reason());
+        ok = SSL_write_ex(t->ssl, plain.p, plain.n, &sent) == 1 ||
+             err_set(e, ERR_SYS, "cannot encrypt: %s", reason());
     }
-    take_wire(t, wire);
+    t->to = NULL;
+    if (!ok) return false;
     return !wire->failed || err_set(e, ERR_LIMIT, "out of memory");
 }
 
 void tls_end(tls *t, buf *wire)
 {
+    t->to = wire;
     if (t->ready) (void)SSL_shutdown(t->ssl);
     ERR_clear_error();
-    take_wire(t, wire);
+    t->to = NULL;
 }
 
 tls_trouble tls_trouble_of(const tls *t) { return t->trouble; }
