@@ -1,6 +1,7 @@
 #include "store/journal.h"
 
 #include "store/journal_file.h"
+#include "base/hash_long.h"
 #include <errno.h>
 #include <unistd.h>
 #include "base/ban.h"
@@ -20,7 +21,7 @@ void journal_end(buf *group, size_t at)
 {
     if (group->failed) return;
     uint64_t n = group->n - at - JOURNAL_RECORD, zero = 0;
-    uint64_t h = XXH3_64bits(group->p + at + JOURNAL_RECORD, (size_t)n);
+    uint64_t h = hash_long(group->p + at + JOURNAL_RECORD, (size_t)n);
     memcpy(group->p + at + 24, &n, 8);
     memcpy(group->p + at + 32, &h, 8);
     buf_put(group, &zero, (size_t)(-n & 7));

@@ -1,4 +1,5 @@
 #include "store/journal_file.h"
+#include "base/hash_long.h"
 
 #include <errno.h>
 #include "base/ban.h"
@@ -68,7 +69,7 @@ static bool one_record(walk *k, const journal_segment *seg, uint64_t limit, uint
     *at += JOURNAL_RECORD;
     if (seq >= k->s->from) {
         if (!look(&k->w, *at, (size_t)n, &bytes, e)) return false;
-        if (bytes.n == n && XXH3_64bits(bytes.p, bytes.n) == hash) {
+        if (bytes.n == n && hash_long(bytes.p, bytes.n) == hash) {
             k->s->n_damaged += k->pending_damage;
             k->pending_damage = 0;
             k->s->last = seq;

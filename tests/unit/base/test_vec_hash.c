@@ -2,6 +2,7 @@
 #include "../../support/test.h"
 
 #include "base/hash.h"
+#include "base/hash_long.h"
 #include "base/vec.h"
 
 #include <string.h>
@@ -139,6 +140,16 @@ static void index_has_the_seed_of_its_arena(void **state)
     assert_u64(a.seed, 42); /* the next use, too */
 }
 
+static void hash_long_is_the_same_number(void **state)
+{
+    (void)state;
+    char bytes[5000];
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (char)hash_mix(i, 7);
+    assert_u64(hash_long(NULL, 0), XXH3_64bits("", 0));
+    for (size_t n = 0; n < sizeof bytes; n += 1 + n / 7)
+        assert_u64(hash_long(bytes + n % 5, n - n % 5), XXH3_64bits(bytes + n % 5, n - n % 5));
+}
+
 static void hash_takes_null_for_nothing(void **state)
 {
     (void)state;
@@ -171,6 +182,7 @@ int main(void)
         cmocka_unit_test(index_at_the_budget),
         cmocka_unit_test(index_has_the_seed_of_its_arena),
         cmocka_unit_test(hash_takes_null_for_nothing),
+        cmocka_unit_test(hash_long_is_the_same_number),
         cmocka_unit_test(str_compares),
     };
     return cmocka_run_group_tests_name("vec and hash", tests, NULL, NULL);
