@@ -99,13 +99,14 @@ static void put_error(buf *b, const err *e)
 static void reply(http_exchange *x, ask *k, const err *e)
 {
     char disposition[300];
-    http_header head[5] = {
+    http_header head[6] = {
         {STR("content-type"), k->type && !e->code ? str_of(k->type) : STR("application/json")},
         {STR("cache-control"), STR("no-store")},
         {STR("x-content-type-options"), STR("nosniff")},
-        {STR("vary"), STR("accept")}};
+        {STR("vary"), STR("accept, accept-encoding")}};
     size_t n = 4;
     if (e->code) put_error(&k->body, e);
+    if (k->packed && !e->code) head[n++] = (http_header){STR("content-encoding"), STR("gzip")};
     if (k->name.n && !e->code) {
         snprintf(disposition, sizeof disposition, "attachment; filename=\"%.*s\"",
                  STR_ARG(k->name));
@@ -165,6 +166,8 @@ static bool take_request(question *q, http_message *m)
                        "there is no such question; docs/query-api.md has the list");
     q->k.a = &q->arena;
     if (!take_accept(q, http_headers_get(&m->head, "accept"))) return false;
+    str codings = http_headers_get(&m->head, "accept-encoding");
+    q->k.takes_gzip = codings.n && memmem(codings.p, codings.n, "gzip", 4);
     q->k.now = w->wall(w->who);
     q->k.budget = (store_budget){.max_ns = q->of->o.max_ns};
     return true;

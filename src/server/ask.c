@@ -1,6 +1,7 @@
 #include "server/ask.h"
 
 #include "server/selection.h"
+#include "wire/compress.h"
 #include "base/ban.h"
 #include <inttypes.h>
 #include <stdarg.h>
@@ -88,6 +89,21 @@ static bool encode(ask *k, err *e)
     return true;
 }
 
+/* Columns of numbers shrink to a fraction.  Files are packed where that is asked for: they stay as they are sent. */
+static bool pack_body(ask *k, err *e)
+{
+    buf out = {0};
+    if (!k->takes_gzip || k->name.n || k->body.n < ASK_PACK) return true;
+    if (!pack_quick(CODEC_GZIP, buf_view(&k->body), &out, e)) {
+        buf_free(&out);
+        return false;
+    }
+    buf_free(&k->body);
+    k->body = out;
+    k->packed = true;
+    return true;
+}
+
 bool ask_answer(ask *k, err *e)
 {
     answer_init(&k->w, k->a);
@@ -96,7 +112,7 @@ bool ask_answer(ask *k, err *e)
         !selection_of(&k->p, k->now, k->a, &k->q, e))
         return false;
     if (!k->route->answer(k, e)) return e->code ? false : ask_no_memory(e);
-    return k->type || encode(k, e);
+    return (k->type || encode(k, e)) && pack_body(k, e);
 }
 
 /* ---- for answers ---- */

@@ -8,13 +8,15 @@
 #include "server/routes.h"
 #include "store/store.h"
 
+#define ASK_PACK ((size_t)16 << 10)      /* answers from here on are packed for those who take it */
 #define ASK_MAX_BYTES ((size_t)64 << 20) /* of an answer; files may be larger */
 
 typedef struct ask {
     params p;
     const ask_route *route;
-    str rest;     /* what stands for {...} in the route's path */
-    str accept;   /* the header; empty: anything */
+    str rest;   /* what stands for {...} in the route's path */
+    str accept; /* the header; empty: anything */
+    bool takes_gzip;
     store *store; /* a reader of our own */
     arena *a;     /* with the budget of the question */
     uint64_t now; /* Unix ns */
@@ -27,6 +29,7 @@ typedef struct ask {
     buf body;
     const char *type; /* of a body that the question wrote itself; NULL: `w` is the answer */
     str name;         /* of a file that the body is; empty: none */
+    bool packed;      /* the body is gzip */
 } ask;
 
 /* Reads the parameters, answers and encodes: k->p, rest, route, store, a, now and budget are set.  ERR_USAGE: what was asked (400);
