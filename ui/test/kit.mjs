@@ -78,7 +78,7 @@ export const textIs = (page, selector, re, what) =>
     );
 export const themeIs = (page, t) =>
     eventually(page, (x) => document.documentElement.dataset.theme === x, t, `the theme is not ${t}`);
-export const canvasBox = async (page) => (await page.$('.view canvas')).boundingBox();
+export const canvasBox = async (page) => (await page.waitForSelector('.view canvas')).boundingBox();
 
 /** The middle of the box of the flame graph that lies `up` rows above the root. */
 export async function clickRow(page, up, at = 0.5) {

@@ -149,6 +149,7 @@ export function Live() {
     const over = answer?.session && {
         answer,
         base: answer.session.names.timeBase,
+        again,
         onSpan: (s: [number, number]) => go({ range: absolute(s) }),
         onError: (e: unknown) => e instanceof NeedsToken && fail(e, reload),
     };

@@ -10,6 +10,7 @@ import { useAsked } from './useAsked';
 export interface LiveTimeProps extends TimeView {
     answer: Answer;
     base: bigint; // what `time` counts from
+    again: number;
     onSpan(s: Span): void;
     onError(e: unknown): void;
 }
@@ -18,7 +19,7 @@ export function LiveHeat(p: LiveTimeProps) {
     const { span } = p.answer,
         selector = withLabels(p.answer.selector, p.labels);
     const { answer: h, failed } = useAsked(
-        JSON.stringify([selector, span]),
+        JSON.stringify(['heat', p.again, selector, span]),
         (signal) => heatOver(selector, span!, signal),
         p.onError,
     );

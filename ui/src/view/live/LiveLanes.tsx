@@ -175,7 +175,7 @@ export function LiveLanes(p: LiveTimeProps) {
     const { span, observations } = p.answer,
         selector = withLabels(p.answer.selector, p.labels);
     const { answer: found, failed } = useAsked(
-        JSON.stringify([selector, span]),
+        JSON.stringify(['lanes', p.again, selector, span]),
         (signal) => lanesOver(selector, span!, observations, signal),
         p.onError,
     );

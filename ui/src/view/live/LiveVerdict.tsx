@@ -12,6 +12,7 @@ const SHOWN = 6;
 export interface VerdictProps {
     answer: Answer;
     labels: LabelFilter[];
+    again: number;
     onFrame(name: string): void;
     onError(e: unknown): void;
 }
@@ -21,7 +22,7 @@ export function LiveVerdict(p: VerdictProps) {
         selector = withLabels(p.answer.selector, p.labels),
         against = { ...base!, selector: withLabels(base!.selector, p.labels) };
     const { answer: v, failed } = useAsked(
-        JSON.stringify([selector, span, against.selector, against.span]),
+        JSON.stringify(['diff', p.again, selector, span, against.selector, against.span]),
         (signal) => verdictOf(selector, span!, against, signal),
         p.onError,
     );

@@ -173,7 +173,12 @@ export function TracePage(p: TraceProps) {
         { matchers } = p.sel.selector,
         any = !ids.trace && !ids.span;
     const { answer, failed } = useAsked(
-        JSON.stringify([ids, p.again, any && [matchers, p.sel.range]]),
+        JSON.stringify([
+            'spans',
+            ids,
+            p.again,
+            any && [matchers, p.sel.range, p.span?.map((t) => Math.floor(t / 60e3))],
+        ]),
         (signal) => spansOf(ids, any ? where({ type: '', matchers }, p.span) : {}, signal),
         p.onError,
     );
