@@ -171,7 +171,7 @@ bool answer_counts(reader *r, const store_selector *q, const store_budget *b, ui
     x.k.chunk = on_chunk;
     x.k.columns = BLOCK_VALUES | BLOCK_TIMES | (by.n ? BLOCK_ATTRS : 0);
     bool ok = by.n || row_named(&x, (str){0}) != UINT32_MAX || no_room(e);
-    ok = ok && reader_begin(r, q->start, q->end, e) && reader_look(r, &x.k, e);
+    ok = ok && reader_begin(r, e) && reader_look(r, &x.k, e);
     reader_end(r);
     if (ok && out->rows.n) qsort(out->rows.v, out->rows.n, sizeof *out->rows.v, by_label);
     look_close(&x.k, r->world);

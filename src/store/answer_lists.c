@@ -143,10 +143,10 @@ static bool series_chunk(void *who, const chunk *c, err *e)
     return true;
 }
 
-static bool go(reader *r, listing *x, const store_selector *q, err *e)
+static bool go(reader *r, listing *x, err *e)
 {
     x->k.who = x;
-    bool ok = reader_begin(r, q->start, q->end, e) && reader_look(r, &x->k, e);
+    bool ok = reader_begin(r, e) && reader_look(r, &x->k, e);
     reader_end(r);
     look_close(&x->k, r->world);
     buf_free(&x->scratch);
@@ -163,7 +163,7 @@ bool answer_series(reader *r, const store_selector *q, const store_budget *b, ar
     x.k.quick = series_quick;
     x.k.chunk = series_chunk;
     x.k.columns = BLOCK_TIMES | BLOCK_VALUES;
-    bool ok = go(r, &x, q, e);
+    bool ok = go(r, &x, e);
     x.k.answer->n_series = out->n;
     return ok;
 }
@@ -293,7 +293,7 @@ bool answer_labels(reader *r, const store_selector *q, const store_budget *b, st
     x.k.quick = labels_quick;
     x.k.chunk = labels_chunk;
     x.k.columns = BLOCK_TIMES | BLOCK_VALUES | BLOCK_ATTRS;
-    bool ok = go(r, &x, q, e);
+    bool ok = go(r, &x, e);
     if (ok && out->n) qsort(out->v, out->n, sizeof *out->v, by_text);
     x.k.answer->n_series = series.n;
     return ok;
@@ -360,7 +360,7 @@ bool answer_profiles(reader *r, const store_selector *q, const store_budget *b, 
     x.k.a = a;
     x.k.chunk = profiles_chunk;
     x.k.columns = BLOCK_FACTS | BLOCK_TIMES | BLOCK_VALUES;
-    bool ok = go(r, &x, q, e);
+    bool ok = go(r, &x, e);
     cut_profiles(&x);
     return ok;
 }

@@ -139,13 +139,13 @@ static bool on_chunk(void *who, const chunk *c, err *e)
     return true;
 }
 
-static bool run(reading *x, const store_selector *q, err *e)
+static bool run(reading *x, err *e)
 {
     x->k.who = x;
     x->k.dict = on_dict;
     x->k.columns = BLOCK_ALL;
     x->k.payloads = true;
-    bool ok = reader_begin(x->r, q->start, q->end, e) && reader_look(x->r, &x->k, e);
+    bool ok = reader_begin(x->r, e) && reader_look(x->r, &x->k, e);
     reader_end(x->r);
     return ok;
 }
@@ -159,7 +159,7 @@ bool answer_read(reader *r, const store_selector *q, const store_read_opts *o, a
     x.k.a = a;
     x.k.chunk = on_chunk;
     bool ok = builder_init(&x.b, a) || no_room(e);
-    ok = ok && run(&x, q, e);
+    ok = ok && run(&x, e);
     ok = ok && reader_name(r, o && o->names, &x.b, e) && builder_finish(&x.b, out, e);
     look_close(&x.k, r->world);
     arena_free(&x.work);
@@ -187,7 +187,7 @@ bool answer_each(reader *r, const store_selector *q, store_each *each, void *who
     reading x = {.r = r, .a = &a, .each = each, .who = who};
     if (!look_open(&x.k, q, NULL, answer, r->world, e)) return false;
     x.k.chunk = each_chunk;
-    bool ok = (builder_init(&x.b, &a) || no_room(e)) && run(&x, q, e);
+    bool ok = (builder_init(&x.b, &a) || no_room(e)) && run(&x, e);
     look_close(&x.k, r->world);
     arena_free(&x.work);
     arena_free(&a);

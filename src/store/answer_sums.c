@@ -392,7 +392,7 @@ bool answer_sums(reader *r, const store_selector *q, const store_read_opts *o, a
     x.k.columns = BLOCK_STACKS | BLOCK_VALUES | (x.by_attributes ? BLOCK_ATTRS | BLOCK_TIMES : 0);
     bool ok = builder_init(&x.b, a) || no_room(e);
     x.b.unique = true;
-    ok = ok && reader_begin(r, q->start, q->end, e) && reader_look(r, &x.k, e);
+    ok = ok && reader_begin(r, e) && reader_look(r, &x.k, e);
     reader_end(r);
     ok = ok && put_classes(&x, e) && reader_name(r, o && o->names, &x.b, e) &&
          builder_finish(&x.b, out, e) && (x.by_attributes || put_columns(&x, out, e));

@@ -73,16 +73,26 @@ static void on_broken(void *who, day_name name, const err *why)
     pthread_mutex_unlock(&x->work);
 }
 
-/* Keys of what is stored and of what waits in the journal: the newest, up to the bound. */
+/* An item that waits in the journal: its keys are known, its bytes count. */
+static bool on_waiting(void *who, const raw_item *i, bool *stop, err *e)
+{
+    embedded *x = who;
+    (void)stop;
+    for (size_t k = 0; k < i->x.n_profiles; k++)
+        if (!know_key(x, item_key(&i->x, k)))
+            return err_sys(e, ENOMEM, "no memory for the keys of profiles");
+    x->raw_bytes += i->bytes.n + JOURNAL_RECORD;
+    x->raw_items++;
+    if (!x->oldest_raw) x->oldest_raw = i->x.received;
+    return true;
+}
+
+/* Keys of what is stored: the newest, up to the bound. */
 static bool load_keys(embedded *x, err *e)
 {
     size_t room = x->keys.max;
     for (size_t i = x->r.n_days; i-- > 0 && room;)
         if (!day_keys(x->r.days[i], &room, know_key, x, e)) return false;
-    for (size_t i = 0; i < x->r.items.n; i++)
-        for (size_t k = 0; k < x->r.items.v[i].x.n_profiles; k++)
-            if (!know_key(x, item_key(&x->r.items.v[i].x, k)))
-                return err_sys(e, ENOMEM, "no memory for the keys of profiles");
     return true;
 }
 
@@ -103,17 +113,12 @@ static bool open_catalog(embedded *x, err *e)
 static bool recover(embedded *x, err *e)
 {
     x->r.alone = true;
-    bool begun = reader_begin(&x->r, 0, 0, e);
+    bool begun = reader_begin(&x->r, e);
     x->r.alone = false;
     if (!begun) return false;
     bool ok = !x->r.gap || catalog_set(&x->catalog, "through", x->r.through, e); /* for readers */
     x->through = x->r.through;
-    ok = ok && load_keys(x, e);
-    for (size_t i = 0; i < x->r.items.n; i++) {
-        x->raw_bytes += x->r.items.v[i].bytes.n + JOURNAL_RECORD;
-        x->raw_items++;
-        if (!x->oldest_raw) x->oldest_raw = x->r.items.v[i].x.received;
-    }
+    ok = ok && load_keys(x, e) && reader_items(&x->r, on_waiting, x, e);
     x->n.damaged += x->r.n_damaged;
     reader_end(&x->r);
     if (!ok || !journal_open(&x->j, x->vfs, x->dir, x->world, x->o.no_sync, x->through, e))

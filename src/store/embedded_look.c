@@ -87,16 +87,24 @@ static bool walk_directory(embedded *x, bool beside, arena *a, store_stats *out,
     return ok;
 }
 
+static bool on_waiting(void *who, const raw_item *i, bool *stop, err *e)
+{
+    store_stats *out = who;
+    (void)stop, (void)e;
+    out->raw_items++;
+    out->raw_bytes += i->bytes.n;
+    return true;
+}
+
 bool embedded_stats(store *s, arena *a, store_stats *out, err *e)
 {
     embedded *x = (embedded *)s;
     *out = (store_stats){.max_age = x->max_age, .max_bytes = x->max_bytes};
     pthread_mutex_lock(&x->reading);
     bool ok = walk_directory(x, false, a, out, e) && walk_directory(x, true, a, out, e) &&
-              reader_begin(&x->r, 0, 0, e);
+              reader_begin(&x->r, e);
     if (ok) {
-        out->raw_items = x->r.items.n;
-        for (size_t i = 0; i < x->r.items.n; i++) out->raw_bytes += x->r.items.v[i].bytes.n;
+        ok = reader_items(&x->r, on_waiting, out, e);
         reader_end(&x->r);
     }
     pthread_mutex_unlock(&x->reading);
@@ -231,24 +239,23 @@ static bool verify_database(verifying *v, day *d, const char *name, err *e)
            verify_seals(v, d, "SELECT seq, data FROM raw", "raw", SEAL_RAW, name, e);
 }
 
-static void verify_items(verifying *v)
+static bool verify_item(void *who, const raw_item *i, bool *stop, err *e)
 {
-    reader *r = &v->x->r;
-    if (r->n_damaged) problem(v, "journal: %" PRIu64 " items are damaged", r->n_damaged);
-    for (size_t i = 0; i < r->items.n; i++) {
-        model m;
-        err e = {0};
-        const item *x = &r->items.v[i].x;
-        v->out->n_items++;
-        v->out->n_samples += x->n_samples;
-        arena_reset(&v->a);
-        if (!otlp_decode(x->bytes.p, x->bytes.n, &(otlp_decode_opts){.layout = x->layout}, &v->a,
-                         &m, &e))
-            problem(v, "journal: item %" PRIu64 ": %s", r->items.v[i].seq, e.msg);
-        else if (m.profiles.n != x->n_profiles)
-            problem(v, "journal: item %" PRIu64 ": it says %zu profiles and has %zu",
-                    r->items.v[i].seq, x->n_profiles, m.profiles.n);
-    }
+    verifying *v = who;
+    const item *x = &i->x;
+    model m;
+    err why = {0};
+    (void)stop, (void)e;
+    v->out->n_items++;
+    v->out->n_samples += x->n_samples;
+    arena_reset(&v->a);
+    if (!otlp_decode(x->bytes.p, x->bytes.n, &(otlp_decode_opts){.layout = x->layout}, &v->a, &m,
+                     &why))
+        problem(v, "journal: item %" PRIu64 ": %s", i->seq, why.msg);
+    else if (m.profiles.n != x->n_profiles)
+        problem(v, "journal: item %" PRIu64 ": it says %zu profiles and has %zu", i->seq,
+                x->n_profiles, m.profiles.n);
+    return true;
 }
 
 static void on_broken(void *who, day_name name, const err *why)
@@ -267,7 +274,7 @@ bool embedded_verify(store *s, void (*tell)(void *who, const char *line), void *
     reader was = x->r;
     x->r.broken = on_broken; /* verifying changes nothing */
     x->r.who = &v;
-    bool ok = reader_begin(&x->r, 0, 0, e);
+    bool ok = reader_begin(&x->r, e);
     for (size_t i = 0; ok && i < x->r.n_days; i++) {
         char name[DAY_NAME];
         err why = {0};
@@ -277,8 +284,10 @@ bool embedded_verify(store *s, void (*tell)(void *who, const char *line), void *
             !verify_blocks(&v, x->r.days[i], name, &why))
             problem(&v, "%s", why.msg);
     }
-    if (ok) verify_items(&v);
-    if (ok) reader_end(&x->r);
+    bool begun = ok;
+    ok = ok && reader_items(&x->r, verify_item, &v, e);
+    if (ok && x->r.n_damaged) problem(&v, "journal: %" PRIu64 " items are damaged", x->r.n_damaged);
+    if (begun) reader_end(&x->r);
     x->r.broken = was.broken;
     x->r.who = was.who;
     pthread_mutex_unlock(&x->reading);

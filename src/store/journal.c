@@ -98,7 +98,10 @@ void journal_close(journal *j, uint64_t through)
         char path[JOURNAL_PATH];
         segment_path(j->dir, j->v[i].number, path);
         if (!empty) break;
-        (void)vfile_remove(j->vfs, path, NULL);
+        int claim =
+            segment_claim(j->dir, j->v[i].number); /* who reads it may; the next run removes it */
+        if (claim >= 0) (void)vfile_remove(j->vfs, path, NULL);
+        segment_unclaim(claim);
     }
     free(j->v);
     j->f = NULL;
@@ -106,12 +109,14 @@ void journal_close(journal *j, uint64_t through)
     j->n = j->cap = 0;
 }
 
-/* A name for segment `number`: a file that is no longer needed, renamed, or a new one. */
-static bool take_file(journal *j, uint32_t number, uint64_t want, err *e)
+/* A name for segment `number`: a file that is no longer needed, renamed, or a new one.  *claim: of the former. */
+static bool take_file(journal *j, uint32_t number, uint64_t want, int *claim, err *e)
 {
     char path[JOURNAL_PATH], old[JOURNAL_PATH];
     segment_path(j->dir, number, path);
-    if (j->n && j->v[0].spare && want <= JOURNAL_SEGMENT) {
+    if (j->n && j->v[0].spare && want <= JOURNAL_SEGMENT)
+        *claim = segment_claim(j->dir, j->v[0].number);
+    if (*claim >= 0) {
         segment_path(j->dir, j->v[0].number, old);
         if (rename(old, path) == 0) drop_segment(j, 0);
     }
@@ -136,9 +141,11 @@ static bool begin_segment(journal *j, uint64_t bytes, err *e)
     give_up(j);
     char head[JOURNAL_HEADER];
     segment_header(&s, head);
-    bool made = take_file(j, s.number, want, e);
-    if (made && vfile_write(j->f, 0, (str){head, sizeof head}, e) && add_segment(j, s, e))
-        return true;
+    int claim = -1;
+    bool made = take_file(j, s.number, want, &claim, e) &&
+                vfile_write(j->f, 0, (str){head, sizeof head}, e);
+    segment_unclaim(claim);
+    if (made && add_segment(j, s, e)) return true;
     char path[JOURNAL_PATH];
     segment_path(j->dir, s.number, path);
     give_up(j);
@@ -210,9 +217,15 @@ void journal_release(journal *j, uint64_t through)
             spares++;
             continue;
         }
+        int claim = segment_claim(j->dir, j->v[i].number);
+        if (claim < 0) { /* is being read: another time */
+            i++;
+            continue;
+        }
         char path[JOURNAL_PATH];
         segment_path(j->dir, j->v[i].number, path);
         (void)vfile_remove(j->vfs, path, NULL);
+        segment_unclaim(claim);
         drop_segment(j, i);
     }
 }

@@ -62,11 +62,29 @@ void journal_release(journal *j, uint64_t through);
 
 /* ---- reading, by anyone ---- */
 
+/* The segments from a number on, locked: whoever writes leaves them as they are, and appends to the last, until the hold is freed.
+ * So a question can go through the journal at its own pace, without a copy. */
+typedef struct journal_hold {
+    journal_segment *v;
+    int *fd;
+    size_t n;
+    bool
+        gap; /* the record `from` is not there: it was compacted meanwhile, or the file that had it is gone: */
+    uint64_t first; /* of those that are there */
+} journal_hold;
+
+/* ERR_MISMATCH: compaction was faster; begin anew.  The zero value is free. */
+NODISCARD bool journal_hold_take(journal_hold *h, sqlite3_vfs *vfs, const char *dir, uint64_t from,
+                                 err *e);
+void journal_hold_free(journal_hold *h);
+
 typedef bool journal_visit(void *who, uint64_t seq, str bytes, err *e);
 
 typedef struct journal_scan {
-    uint64_t from, to; /* sequence numbers, both inside */
-    uint64_t last;     /* seen; from - 1: none */
+    const journal_hold *hold; /* look at these segments; NULL: at those that are there */
+    bool stop;                /* set by the visitor: it has seen enough */
+    uint64_t from, to;        /* sequence numbers, both inside */
+    uint64_t last;            /* seen; from - 1: none */
     uint64_t n_items, n_bytes, n_damaged;
     bool
         gap; /* the record `from` is no longer there: it was compacted meanwhile, or the file that had it is gone: */

@@ -20,3 +20,8 @@ NODISCARD bool segments_list(sqlite3_vfs *vfs, const char *dir, segment_list *ou
 void record_seal(char *head);
 /* Is this the header of a record of the segment? */
 bool record_fits(const char *head, uint64_t salt);
+
+/* For who removes a segment or writes over it: nobody reads it, and nobody begins to until segment_unclaim.  -1: somebody does, or
+ * there is no such file. */
+int segment_claim(const char *dir, uint32_t number);
+void segment_unclaim(int fd);

@@ -76,6 +76,7 @@ static bool one_record(walk *k, const journal_segment *seg, uint64_t limit, uint
             k->s->n_items++;
             k->s->n_bytes += n;
             if (!k->visit(k->who, seq, bytes, e)) return false;
+            if (k->s->stop) return true;
         } else {
             k->pending_damage++;
         }
@@ -115,7 +116,8 @@ static bool one_segment(walk *k, sqlite3_vfs *vfs, const char *dir, const journa
     bool ok = still_there(k, seg, e), end = false;
     for (uint64_t at = JOURNAL_HEADER; ok && !end;) {
         ok = one_record(k, seg, limit, &at, &end, e);
-        if (ok && end && at % JOURNAL_EVEN) { /* the group is over: the next may begin here */
+        if (ok && end && !k->s->stop &&
+            at % JOURNAL_EVEN) { /* the group is over: the next may begin here */
             at = (at + JOURNAL_EVEN - 1) & ~(uint64_t)(JOURNAL_EVEN - 1);
             end = false;
         }
@@ -130,23 +132,26 @@ bool journal_read(sqlite3_vfs *vfs, const char *dir, journal_scan *s, journal_vi
 {
     segment_list list;
     s->last = s->from - 1;
-    if (!segments_list(vfs, dir, &list, e)) return false;
+    if (s->hold)
+        list = (segment_list){.v = s->hold->v, .n = s->hold->n};
+    else if (!segments_list(vfs, dir, &list, e))
+        return false;
     walk k = {.s = s, .visit = visit, .who = who};
     s->gap = list.n && list.v[0].first_seq > s->from;
     s->first = s->gap ? list.v[0].first_seq : s->from;
     if (s->gap) s->last = s->first - 1;
     bool ok = true;
-    for (size_t i = 0; ok && i < list.n; i++) {
+    for (size_t i = 0; ok && !s->stop && i < list.n; i++) {
         uint64_t limit = i + 1 < list.n ? list.v[i + 1].first_seq : UINT64_MAX;
         if (limit <= s->from || list.v[i].first_seq > s->to) continue;
         ok = one_segment(&k, vfs, dir, &list.v[i], limit, e);
-        if (ok && limit != UINT64_MAX && limit <= s->to && s->last + 1 < limit)
+        if (ok && !s->stop && limit != UINT64_MAX && limit <= s->to && s->last + 1 < limit)
             s->n_damaged += limit - 1 - s->last; /* the segment had them */
     }
-    if (ok && s->to != UINT64_MAX && s->last < s->to && s->n_damaged == 0)
+    if (ok && !s->stop && s->to != UINT64_MAX && s->last < s->to && s->n_damaged == 0)
         s->n_damaged = s->to - s->last; /* they were promised */
     free(k.w.p);
-    free(list.v);
+    if (!s->hold) free(list.v);
     return ok;
 }
 

@@ -28,7 +28,7 @@ void reader_free(reader *r)
     zipper_free(&r->z);
     catalog_close(&r->catalog);
     names_close(&r->names);
-    arena_free(&r->raw);
+    journal_hold_free(&r->hold);
     arena_free(&r->block);
     arena_free(&r->work);
     arena_free(&r->keep);
@@ -118,23 +118,29 @@ static bool begin_days(reader *r, err *e)
 
 /* ---- the journal ---- */
 
-typedef struct gather {
+typedef struct going {
     reader *r;
-    uint64_t start, end;
-} gather;
+    reader_item *visit;
+    void *who;
+    journal_scan *scan;
+} going;
 
-static bool keep_item(void *who, uint64_t seq, str bytes, err *e)
+static bool visit_record(void *who, uint64_t seq, str bytes, err *e)
 {
-    gather *g = who;
-    item x;
-    if (!take_item(bytes, &x)) return g->r->n_damaged++, true;
-    if (x.first <= x.last && (x.last < g->start || (g->end && x.first >= g->end))) return true;
-    char *copy = arena_alloc(&g->r->raw, bytes.n);
-    raw_item *to = copy ? vec_push(&g->r->raw, &g->r->items) : NULL;
-    if (!to) return err_sys(e, ENOMEM, "no memory for what is not yet compacted");
-    memcpy(copy, bytes.p, bytes.n);
-    *to = (raw_item){.seq = seq, .bytes = {copy, bytes.n}};
-    return take_item(to->bytes, &to->x);
+    going *g = who;
+    raw_item x = {.seq = seq, .bytes = bytes};
+    if (!take_item(bytes, &x.x)) return g->r->n_damaged++, true;
+    return g->visit(g->who, &x, &g->scan->stop, e);
+}
+
+bool reader_items(reader *r, reader_item *visit, void *who, err *e)
+{
+    journal_scan s = {.hold = &r->hold, .from = r->through + 1, .to = UINT64_MAX};
+    going g = {r, visit, who, &s};
+    r->n_damaged = 0;
+    bool ok = journal_read(r->o.vfs, r->o.dir, &s, visit_record, &g, e);
+    r->n_damaged += s.n_damaged;
+    return ok;
 }
 
 /* Nobody compacts, so what is not there now will not be found in a moment.  A writer keeps the catalogue right. */
@@ -151,20 +157,13 @@ static bool nobody_compacts(const reader *r)
     return free;
 }
 
-static bool read_journal(reader *r, uint64_t start, uint64_t end, bool *again, err *e)
+static bool hold_journal(reader *r, bool *again, err *e)
 {
     err why = {0};
-    gather g = {r, start, end};
-    journal_scan s = {.from = r->through + 1, .to = UINT64_MAX};
-    arena_reset(&r->raw);
-    r->items.v = NULL;
-    r->items.n = r->items.cap = 0;
-    r->n_damaged = 0;
-    bool ok = journal_read(r->o.vfs, r->o.dir, &s, keep_item, &g, &why);
-    r->gap = ok && s.gap && nobody_compacts(r);
-    if (r->gap) r->through = s.first - 1;
-    *again = (s.gap && !r->gap) || (!ok && why.code == ERR_MISMATCH);
-    r->n_damaged += s.n_damaged;
+    bool ok = journal_hold_take(&r->hold, r->o.vfs, r->o.dir, r->through + 1, &why);
+    r->gap = ok && r->hold.gap && nobody_compacts(r);
+    if (r->gap) r->through = r->hold.first - 1;
+    *again = (r->hold.gap && !r->gap) || (!ok && why.code == ERR_MISMATCH);
     if (!ok && !*again && e) *e = why;
     return ok || *again;
 }
@@ -181,14 +180,14 @@ static bool read_catalog(reader *r, err *e)
     return false;
 }
 
-bool reader_begin(reader *r, uint64_t start, uint64_t end, err *e)
+bool reader_begin(reader *r, err *e)
 {
     for (int i = 0; i < TRIES; i++) {
         bool again = false;
         r->through = 0;
         r->begun = true;
         bool ok = read_catalog(r, e) && match_files(r, e) && begin_days(r, e) &&
-                  read_journal(r, start, end, &again, e);
+                  hold_journal(r, &again, e);
         if (ok && !again) return true;
         reader_end(r);
         if (!ok) return false;
@@ -208,10 +207,8 @@ void reader_end(reader *r)
             remove_day(r, i);
         }
     }
-    arena_reset(&r->raw);
     arena_reset(&r->block);
-    r->items.v = NULL;
-    r->items.n = r->items.cap = 0;
+    journal_hold_free(&r->hold);
     r->begun = false;
 }
 
@@ -283,6 +280,10 @@ static bool look_at_block(reader *r, look *k, day *d, sqlite3_stmt *s, const day
         return false;
     k->answer->n_blocks++;
     if (done) return true;
+    if (k->dict && !k->begun) { /* files without a block for the question cost nothing */
+        if (!k->dict(k->who, &d->t.m, e)) return false;
+        k->begun = true;
+    }
     block x;
     str data;
     arena_reset(&r->block);
@@ -327,7 +328,8 @@ static bool look_at_series(reader *r, look *k, day *d, const day_series *s, err 
 
 static bool look_at_day(reader *r, look *k, day *d, err *e)
 {
-    if (!filter_dict(&k->f, &d->t.m, e) || (k->dict && !k->dict(k->who, &d->t.m, e))) return false;
+    k->begun = false;
+    if (!filter_dict(&k->f, &d->t.m, e)) return false;
     for (size_t i = 0; i < d->series.n && !look_over(k, r->world); i++)
         if (!look_at_series(r, k, d, &d->series.v[i], e)) return false;
     return true;
@@ -362,12 +364,25 @@ static bool look_at_item(reader *r, look *k, const raw_item *x, err *e)
            (!k->dict || k->dict(k->who, NULL, e));
 }
 
+typedef struct looking {
+    reader *r;
+    look *k;
+} looking;
+
+static bool on_item(void *who, const raw_item *x, bool *stop, err *e)
+{
+    looking *l = who;
+    *stop = look_over(l->k, l->r->world);
+    if (*stop || (x->x.first <= x->x.last && !filter_meets(&l->k->f, x->x.first, x->x.last)))
+        return true;
+    return look_at_item(l->r, l->k, x, e);
+}
+
 bool reader_look(reader *r, look *k, err *e)
 {
-    k->answer->n_damaged += r->n_damaged;
     for (size_t i = 0; i < r->n_days && !look_over(k, r->world); i++) {
         err why = {0};
-        if (look_at_day(r, k, r->days[i], &why) && (!k->dict || k->dict(k->who, NULL, &why)))
+        if (look_at_day(r, k, r->days[i], &why) && (!k->begun || k->dict(k->who, NULL, &why)))
             continue;
         if (why.code != ERR_MALFORMED) {
             if (e) *e = why;
@@ -375,9 +390,9 @@ bool reader_look(reader *r, look *k, err *e)
         }
         say_broken(r, r->days[i]->name, &why); /* the rest is served */
         k->answer->n_damaged++;
-        if (k->dict && !k->dict(k->who, NULL, e)) return false;
+        if (k->begun && !k->dict(k->who, NULL, e)) return false;
     }
-    for (size_t i = 0; i < r->items.n && !look_over(k, r->world); i++)
-        if (!look_at_item(r, k, &r->items.v[i], e)) return false;
-    return true;
+    bool ok = look_over(k, r->world) || reader_items(r, on_item, &(looking){r, k}, e);
+    k->answer->n_damaged += r->n_damaged;
+    return ok;
 }

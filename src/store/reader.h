@@ -1,6 +1,6 @@
 /* store/reader.h - looks at a directory as it is at one moment: day files and what the journal has beyond them.
  *
- * reader_begin takes snapshots of the files, learns through which number they are compacted, and copies what the journal has
+ * reader_begin takes snapshots of the files, learns through which number they are compacted, and holds what the journal has
  * beyond.  Was that compacted meanwhile, it begins anew: every answer has each item once. */
 #pragma once
 #include "store/catalog.h"
@@ -23,13 +23,13 @@ typedef struct reader {
     day **days; /* oldest first */
     size_t n_days, cap_days;
     zipper z;
-    arena raw, block; /* the journal's items; the block or item at hand */
+    arena block;      /* the block or item at hand */
     arena work, keep; /* of answers: maps of the dictionary at hand, what they add up */
     catalog catalog;  /* open once it is there */
     names_db names;
-    VEC(raw_item) items;
+    journal_hold hold;
     uint64_t through;
-    uint64_t n_damaged; /* in the journal, this time */
+    uint64_t n_damaged; /* in the journal, as reader_items found */
     bool begun;
     bool alone; /* we write the directory, and nobody compacts */
     bool
@@ -42,9 +42,12 @@ typedef struct reader {
 void reader_init(reader *r, const day_opts *o, size_t memory, const world *w);
 void reader_free(reader *r);
 
-/* first, last: items of the journal whose times do not meet them are left out; 0, 0: all. */
-NODISCARD bool reader_begin(reader *r, uint64_t start, uint64_t end, err *e);
+NODISCARD bool reader_begin(reader *r, err *e);
 void reader_end(reader *r);
+
+/* What the journal has beyond the files, item by item, each of which lives until the visitor returns.  *stop: enough. */
+typedef bool reader_item(void *who, const raw_item *x, bool *stop, err *e);
+NODISCARD bool reader_items(reader *r, reader_item *visit, void *who, err *e);
 
 /* Names for what b holds, if they are wanted. */
 NODISCARD bool reader_name(reader *r, bool wanted, builder *b, err *e);
@@ -61,8 +64,9 @@ typedef struct look {
     arena *a;         /* of the answer, for budget.max_bytes */
 
     void *who;
-    /* A dictionary: what was numbered by the last one is settled now.  NULL at the end. */
+    /* A dictionary that something is found in: what was numbered by the last one is settled now.  NULL at its end. */
     bool (*dict)(void *who, const model *m, err *e);
+    bool begun; /* dict has been told of the file at hand */
     /* May answer for a block without its data; *done: it has.  NULL: never.  open: rules that its series leaves open. */
     bool (*quick)(void *who, const day_block *b, const tables *t, filter_open_rules open,
                   bool covered, bool *done, err *e);

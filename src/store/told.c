@@ -43,7 +43,11 @@ void told_sample(told *t, const sample *s)
 void told_profile(told *t, const model *m, const profile *p)
 {
     for (size_t i = 0; i < p->n_samples; i++) {
-        sample s = sample_at(m, p, i);
+        span v = spans_at(&p->value_span,
+                          i); /* timestamps may not have been read: their number is enough */
+        sample s = {.values = v.n ? m->values.v + v.at : NULL,
+                    .n_values = v.n,
+                    .n_times = spans_at(&p->time_span, i).n};
         told_sample(t, &s);
     }
 }

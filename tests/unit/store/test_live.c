@@ -1,0 +1,103 @@
+/* A question about what waits in the journal goes through it without a copy, while it is compacted and written over. */
+#include "../../support/numbered.h"
+
+#include <malloc.h>
+
+enum { ITEMS = 400, ROUNDS = 3, PAYLOAD = 100 << 10, MOST_MEMORY = 8 << 20 };
+
+typedef struct under_test {
+    place p;
+    store *s;
+    char *payload;
+    uint64_t next; /* number */
+    uint32_t count[ITEMS * (ROUNDS + 1)];
+    size_t n_seen, most_memory, memory;
+} under_test;
+
+static size_t memory_now(void)
+{
+    struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
+}
+
+/* 40 MB of items: more than two segments of the journal. */
+static void put_items(under_test *t)
+{
+    err e = {0};
+    for (size_t i = 0; i < ITEMS; i++) {
+        arena a = {0};
+        model m;
+        assert_true(numbered_model(&a, t->next++, &m));
+        m.profiles.v[0].original_payload = (str){t->payload, PAYLOAD};
+        assert_ok(store_put(t->s, &(store_item){.model = &m}, &e), &e);
+        if (i % 50 == 49) assert_ok(store_commit(t->s, &e), &e);
+        arena_free(&a);
+    }
+}
+
+static bool on_model(void *who, const model *m, err *e)
+{
+    under_test *t = who;
+    for (size_t i = 0; i < m->profiles.n; i++) {
+        uint64_t number = m->profiles.v[i].time_unix_nano - 1;
+        bool whole = m->profiles.v[i].n_samples == 40 &&
+                     m->profiles.v[i].original_payload.n == PAYLOAD &&
+                     memcmp(m->profiles.v[i].original_payload.p, t->payload, PAYLOAD) == 0;
+        if (number < ARRAY_LEN(t->count) && whole) t->count[number]++;
+    }
+    size_t now = memory_now();
+    if (t->n_seen < 3 && now > t->memory + t->most_memory) t->most_memory = now - t->memory;
+    if (t->n_seen++ != 3) return true;
+    for (int i = 0; i < ROUNDS;
+         i++) { /* all that it is reading, and the files, are used again if nobody holds them */
+        if (!store_compact(t->s, e)) return false;
+        put_items(t);
+    }
+    return true;
+}
+
+static void reads_while_it_is_compacted(void **state)
+{
+    (void)state;
+    under_test *t = calloc(1, sizeof *t);
+    err e = {0};
+    t->p = place_new();
+    t->payload = malloc(PAYLOAD);
+    for (size_t i = 0; i < PAYLOAD; i++) t->payload[i] = (char)('a' + i % 23);
+    store_opts o = {.no_threads = true, .no_sync = true, .max_raw = UINT64_C(1) << 30};
+    t->s = store_open(t->p.dir, &o, &e);
+    assert_ok(t->s != NULL, &e);
+    put_items(t);
+    store *beside = store_open(t->p.dir, &(store_opts){.read_only = true}, &e);
+    assert_ok(beside != NULL, &e);
+    t->memory = memory_now();
+    store_answer x;
+    assert_ok(store_read_each(beside, &(store_selector){0}, on_model, t, &x, &e), &e);
+    assert_u64(x.n_damaged, 0);
+    for (size_t i = 0; i < ARRAY_LEN(t->count); i++)
+        if (t->count[i] > 1 || (i < ITEMS && !t->count[i])) /* what came later may be there */
+            fail_msg("number %zu is there %u times", i, t->count[i]);
+    if (t->most_memory > MOST_MEMORY) fail_msg("it took %zu bytes of memory", t->most_memory);
+    print_message("# %zu bytes of memory for %d bytes of journal\n", t->most_memory,
+                  ITEMS * PAYLOAD);
+
+    memset(t->count, 0, sizeof t->count); /* nobody reads any more: what was held goes */
+    t->n_seen = 4;
+    assert_ok(store_compact(t->s, &e), &e);
+    assert_ok(store_read_each(beside, &(store_selector){0}, on_model, t, &x, &e), &e);
+    for (size_t i = 0; i < ARRAY_LEN(t->count); i++) assert_int_equal(t->count[i], 1);
+    store_close(beside);
+    store_close(t->s);
+    DIR *d = opendir(t->p.dir);
+    for (struct dirent *f; (f = readdir(d));) assert_null(strstr(f->d_name, "raw-"));
+    closedir(d);
+    place_free(&t->p);
+    free(t->payload);
+    free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_while_it_is_compacted)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
