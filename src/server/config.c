@@ -234,7 +234,7 @@ static bool is_choice(str words, str value)
 static bool read_text(reading *r, const config_key *k)
 {
     char text[SHOWN];
-    str s;
+    str s = {0};
     const char **at = (const char **)(void *)((char *)r->out + k->at);
     if (!take_text(r, &s)) return false;
     if (k->kind == KEY_CHOICE && !is_choice(str_of(k->choices), s))

@@ -83,7 +83,8 @@ void vfile_close(vfile *f)
 
 bool vfile_go_direct(vfile *f)
 {
-    if (f->direct < 0 && f->vfs == sqlite3_vfs_find(NULL))
+    /* By name: a VFS that breaks things for a test may be the one that is taken when none is named. */
+    if (f->direct < 0 && strcmp(f->vfs->zName, "unix") == 0)
         f->direct = open(f->path, O_WRONLY | O_DIRECT | O_CLOEXEC);
     return f->direct >= 0;
 }
