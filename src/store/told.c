@@ -43,12 +43,10 @@ void told_sample(told *t, const sample *s)
 void told_profile(told *t, const model *m, const profile *p)
 {
     for (size_t i = 0; i < p->n_samples; i++) {
-        span v = spans_at(&p->value_span,
-                          i); /* timestamps may not have been read: their number is enough */
-        sample s = {.values = v.n ? m->values.v + v.at : NULL,
-                    .n_values = v.n,
-                    .n_times = spans_at(&p->time_span, i).n};
-        told_sample(t, &s);
+        span values = spans_at(&p->value_span, i), times = spans_at(&p->time_span, i);
+        told_sample(t, &(sample){.values = values.n ? m->values.v + values.at : NULL,
+                                 .n_values = values.n,
+                                 .n_times = times.n});
     }
 }
 

@@ -25,7 +25,8 @@ bool told_fits(const told *a, const told *b);
 /* The time that the profile covers, as far as it lies in the range. */
 void told_time(told *t, const store_selector *q, const profile *p);
 void told_sample(told *t, const sample *s);
-void told_profile(told *t, const model *m, const profile *p); /* all of its samples */
+/* All of its samples, of which the values have been read, and perhaps nothing else. */
+void told_profile(told *t, const model *m, const profile *p);
 
 /* Onto the newest profile of the builder. */
 void told_put(const told *t, builder *b, profile *p);
