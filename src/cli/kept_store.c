@@ -5,7 +5,8 @@
 #include "store/store.h"
 #include "wire/otlp.h"
 #include "base/ban.h"
-#include <unistd.h>
+#include <dirent.h>
+#include <errno.h>
 
 static void on_say(void *who, store_said what, const char *text)
 {
@@ -13,16 +14,18 @@ static void on_say(void *who, store_said what, const char *text)
     cli_note(who, "%s", text);
 }
 
-static bool is_store(const char *dir, arena *a, err *e)
+/* Does anything of a store lie in it? */
+static bool is_store(const char *dir, err *e)
 {
-    static const char file[] = "/catalog.db";
-    size_t n = strlen(dir);
-    char *path = arena_alloc(a, n + sizeof file);
-    if (!path) return err_set(e, ERR_LIMIT, "the memory budget is spent");
-    memcpy(path, dir, n);
-    memcpy(path + n, file, sizeof file);
-    return access(path, F_OK) == 0 ||
-           err_set(e, ERR_MALFORMED, "a directory, but no store of `kiln serve`");
+    DIR *d = opendir(dir);
+    bool found = false;
+    if (!d) return err_sys(e, errno, "cannot open");
+    for (const struct dirent *x; !found && (x = readdir(d));) {
+        str name = str_of(x->d_name);
+        found = str_starts(name, STR("raw-")) || str_ends(name, STR(".db"));
+    }
+    closedir(d);
+    return found || err_set(e, ERR_MALFORMED, "a directory, but no store of `kiln serve`");
 }
 
 static bool read_model(store *s, const kept_place *k, const store_selector *q, arena *a, model *m,
@@ -45,8 +48,7 @@ static bool read_store(cli *c, const kept_place *k, arena *a, buf *out, store_an
     const world *w = world_system();
     store_selector q;
     model m;
-    if (!is_store(k->where, a, e) || !selection_of(&k->words, w->wall(w->who), a, &q, e))
-        return false;
+    if (!is_store(k->where, e) || !selection_of(&k->words, w->wall(w->who), a, &q, e)) return false;
     store *s = store_open(
         k->where, &(store_opts){.read_only = true, .no_threads = true, .say = on_say, .who = c}, e);
     bool ok = s && read_model(s, k, &q, a, &m, answer, e) &&

@@ -150,7 +150,9 @@ bool question_input(const question *q, cli *c, const char *path, input *in)
     kept_need least = q->o.by_sample ? KEPT_ALL : KEPT_SUMS;
     err e = {0};
     if (!input_open_for(c, path, kept_need_of(&c->o, least), in)) return false;
-    if (!in->kept || q->keep_replaced || drop_replaced(in, 1, &in->arena, &e)) return true;
+    if (!in->kept || q->keep_replaced) return true;
+    if (drop_replaced(in, 1, &in->arena, &e) && levels_keep_newest(&in->doc.model, &in->arena, &e))
+        return true;
     cli_fail_err(c, path, &e);
     input_close(in);
     return false;

@@ -89,3 +89,50 @@ bool cumulative_find(const model *const *m, size_t n, arena *a, cumulative *out,
     }
     return true;
 }
+
+/* ---- levels ---- */
+
+typedef struct level {
+    uint64_t resource;
+    uint32_t type, unit, profile;
+    uint64_t end;
+} level;
+
+static bool same_level(const level *x, const level *y)
+{
+    return x->resource == y->resource && x->type == y->type && x->unit == y->unit;
+}
+
+/* The newest of a series last. */
+static int level_order(const void *a, const void *b)
+{
+    const level *x = a, *y = b;
+    if (x->resource != y->resource) return x->resource < y->resource ? -1 : 1;
+    if (x->type != y->type) return x->type < y->type ? -1 : 1;
+    if (x->unit != y->unit) return x->unit < y->unit ? -1 : 1;
+    return (x->end > y->end) - (x->end < y->end);
+}
+
+bool levels_keep_newest(model *m, arena *a, err *e)
+{
+    VEC(level) all = {0};
+    for (uint32_t i = 0; i < m->profiles.n; i++) {
+        const profile *p = &m->profiles.v[i];
+        if (!profile_is_level(m, p)) continue;
+        level *l = vec_push(a, &all);
+        if (!l) return query_no_memory(e);
+        *l = (level){.resource = resource_key(&m->resources.v[m->scopes.v[p->scope].resource]),
+                     .type = p->sample_type.type,
+                     .unit = p->sample_type.unit,
+                     .profile = i,
+                     .end = p->time_unix_nano + p->duration_nano};
+    }
+    if (all.n > 1) qsort(all.v, all.n, sizeof *all.v, level_order);
+    uint64_t newest = 0;
+    for (size_t i = all.n; i-- > 0;) {
+        const level *l = &all.v[i];
+        if (i + 1 == all.n || !same_level(l, l + 1)) newest = l->end;
+        if (l->end != newest) m->profiles.v[l->profile].n_samples = 0;
+    }
+    return true;
+}

@@ -21,5 +21,9 @@ typedef struct cumulative {
     size_t n;
 } cumulative;
 
+/* Levels (profile_is_level: what is in use at a time) make no sum: of those with the same resource and type, the ones that end before the
+ * newest lose their samples.  n log n. */
+NODISCARD bool levels_keep_newest(model *m, arena *a, err *e);
+
 /* All cumulative profiles of n models and how they follow each other; n log n. */
 NODISCARD bool cumulative_find(const model *const *m, size_t n, arena *a, cumulative *out, err *e);

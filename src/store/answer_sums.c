@@ -10,6 +10,10 @@ typedef struct sum_class {
     resource resource;
     scope scope;
     told told; /* by_series */
+    /* What is in use at a time is not added up: a newer profile of the series takes the place of what there is. */
+    bool level;
+    uint64_t newest;   /* end of the newest profile so far */
+    uint32_t replaced; /* how often that happened */
     /* Samples of the result, unless attributes tell them apart. */
     u32s stacks;
     i64s sums;
@@ -19,6 +23,7 @@ typedef struct sum_class {
 /* A sample of the result. */
 typedef struct sum_row {
     uint32_t class, stack, list_at, n_list;
+    uint32_t replaced; /* that of the class: otherwise the row was taken away */
     int64_t sum;
     uint32_t next; /* of the class: index + 1 */
 } sum_row;
@@ -64,6 +69,8 @@ static bool add_row(summing *x, uint32_t class, uint32_t stack, const uint32_t *
         sum_row *r = &x->rows.v[at];
         if (r->class == class && r->stack == stack && r->n_list == n &&
             (!n || memcmp(x->lists.v + r->list_at, list, n * sizeof *list) == 0)) {
+            if (r->replaced != x->classes.v[class].replaced) r->sum = 0;
+            r->replaced = x->classes.v[class].replaced;
             r->sum = add_saturating(r->sum, v, NULL);
             return true;
         }
@@ -75,6 +82,7 @@ static bool add_row(summing *x, uint32_t class, uint32_t stack, const uint32_t *
                    .stack = stack,
                    .list_at = (uint32_t)x->lists.n,
                    .n_list = (uint32_t)n,
+                   .replaced = x->classes.v[class].replaced,
                    .sum = v};
     if (n) memcpy(x->lists.v + x->lists.n, list, n * sizeof *list);
     x->lists.n += n;
@@ -156,7 +164,7 @@ static bool settle(summing *x, err *e)
 {
     if (x->class == UINT32_MAX) return true;
     sum_class *c = &x->classes.v[x->class];
-    if (x->b.unique && x->classes.n == 1 && !c->stacks.n) {
+    if (x->b.unique && x->classes.n == 1 && !c->stacks.n && !c->level) {
         if (!append_all(x, c)) return no_room(e);
     } else {
         for (size_t i = 0; i < x->n_touched; i++) {
@@ -204,10 +212,11 @@ static bool same_class(const summing *x, const sum_class *c, const sum_class *li
     if (h->sample_type.type != head->sample_type.type ||
         h->sample_type.unit != head->sample_type.unit)
         return false;
-    return !x->by_series || (h->period_type.type == head->period_type.type &&
-                             h->period_type.unit == head->period_type.unit &&
-                             h->period == head->period && told_fits(&c->told, &like->told) &&
-                             resource_equal(&c->resource, r) && scope_equal(&c->scope, s));
+    return (!x->by_series && !like->level) ||
+           (h->period_type.type == head->period_type.type &&
+            h->period_type.unit == head->period_type.unit && h->period == head->period &&
+            told_fits(&c->told, &like->told) && resource_equal(&c->resource, r) &&
+            scope_equal(&c->scope, s));
 }
 
 static uint32_t class_of(summing *x, const model *m, const profile *p)
@@ -219,6 +228,7 @@ static uint32_t class_of(summing *x, const model *m, const profile *p)
                                          graft_string(&x->g, p->sample_type.unit)};
     like.head.period_type = (value_type){graft_string(&x->g, p->period_type.type),
                                          graft_string(&x->g, p->period_type.unit)};
+    like.level = profile_is_level(m, p);
     if (x->by_series && p->attrs.n) told_attrs(&like.told, &x->g, p);
     for (size_t i = x->classes.n; i-- > 0;) /* the last one met is the likeliest */
         if (same_class(x, &x->classes.v[i], &like, r, s)) return (uint32_t)i;
@@ -226,7 +236,7 @@ static uint32_t class_of(summing *x, const model *m, const profile *p)
     sum_class *c = vec_push(x->keep, &x->classes);
     if (!c) return UINT32_MAX;
     *c = like;
-    if (x->by_series) {
+    if (x->by_series || c->level) {
         c->resource = *builder_resource(&copy, r);
         c->scope = *builder_scope(&copy, s);
     }
@@ -268,6 +278,29 @@ static bool add_attributed(summing *x, uint32_t class, const sample *s)
            add_row(x, class, stack, x->g.scratch.v, s->n_attrs, sample_total(s, NULL));
 }
 
+/* Takes away what the class, which is the one at hand, has. */
+static void forget(summing *x, sum_class *c)
+{
+    for (size_t i = 0; i < x->n_touched; i++) x->dense[x->touched[i]] = 0;
+    if (c->by_stack.slot)
+        memset(c->by_stack.slot, 0, ((size_t)c->by_stack.mask + 1) * sizeof *c->by_stack.slot);
+    c->stacks.n = c->sums.n = c->by_stack.n = 0;
+    c->replaced++;
+    told_forget(&c->told);
+}
+
+/* Is a level's profile the newest that was met, and in the range?  Then it takes the place of others. */
+static bool takes_place(summing *x, sum_class *c, const chosen *y, const profile *p)
+{
+    uint64_t end;
+    if (!y->covered && !filter_has_time(&x->k.f, y->moment)) return false;
+    if (ckd_add(&end, y->moment, p->duration_nano)) end = UINT64_MAX;
+    if (end < c->newest) return false;
+    if (end > c->newest) forget(x, c);
+    c->newest = end;
+    return true;
+}
+
 static bool sum_profile(summing *x, const chunk *c, size_t i, err *e)
 {
     const model *m = c->m;
@@ -280,6 +313,7 @@ static bool sum_profile(summing *x, const chunk *c, size_t i, err *e)
     if (class == UINT32_MAX) return no_room(e);
     if (class != x->class && !settle(x, e)) return false;
     x->class = class;
+    if (x->classes.v[class].level && !takes_place(x, &x->classes.v[class], &y, p)) return true;
     x->k.answer->n_profiles++;
     told *t = x->by_series ? &x->classes.v[class].told : NULL;
     if (t) told_time(t, &x->k.f.q, p);
@@ -344,6 +378,7 @@ static bool put_classes(summing *x, err *e)
     if (!first || (x->by_series && !builder_index(&x->b))) return no_room(e);
     for (size_t i = x->rows.n; i-- > 0;) {
         sum_row *r = &x->rows.v[i];
+        if (r->replaced != x->classes.v[r->class].replaced) continue;
         r->next = first[r->class];
         first[r->class] = (uint32_t)i + 1;
     }

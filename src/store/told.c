@@ -60,6 +60,13 @@ void told_time(told *t, const store_selector *q, const profile *p)
     if (to > from && ckd_add(&t->duration, t->duration, to - from)) t->duration = UINT64_MAX;
 }
 
+void told_forget(told *t)
+{
+    told kept = {.n_attrs = t->n_attrs, .alone = t->alone};
+    memcpy(kept.attrs, t->attrs, sizeof kept.attrs);
+    *t = kept;
+}
+
 void told_put(const told *t, builder *b, profile *p)
 {
     uint32_t attrs[TOLD_ATTRS + 3], n = t->n_attrs;

@@ -28,5 +28,8 @@ void told_sample(told *t, const sample *s);
 /* All of its samples, of which the values have been read, and perhaps nothing else. */
 void told_profile(told *t, const model *m, const profile *p);
 
+/* Profiles and samples that were told are none of its any more. */
+void told_forget(told *t);
+
 /* Onto the newest profile of the builder. */
 void told_put(const told *t, builder *b, profile *p);

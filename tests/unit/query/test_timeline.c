@@ -276,13 +276,44 @@ static void test_cumulative(void **state)
     arena_free(&x.a);
 }
 
+/* Of what is in use at a time the newest of a resource and a type counts. */
+static void test_levels(void **state)
+{
+    (void)state;
+    fixture x;
+    begin(&x);
+    static const struct {
+        const char *type;
+        uint64_t start, duration;
+        int64_t value;
+        bool stays;
+    } looks[] = {{"inuse_space", 10, 5, 3, false},  {"inuse_space", 20, 5, 5, true},
+                 {"inuse_space", 15, 5, 7, false},  {"inuse_space", 15, 10, 9, true},
+                 {"inuse_objects", 10, 5, 1, true}, {"alloc_space", 10, 5, 2, true}};
+    size_t first = x.b.m.profiles.n;
+    for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
+        profile *p = builder_profile(&x.b);
+        p->sample_type.type = builder_string(&x.b, str_of(looks[i].type));
+        p->time_unix_nano = looks[i].start * SECOND;
+        p->duration_nano = looks[i].duration * SECOND;
+        builder_sample(
+            &x.b,
+            &(sample){.stack = stack_of(&x, "main"), .values = &looks[i].value, .n_values = 1});
+    }
+    finish(&x, &(select_opts){.sample_type = STR("alloc_space")});
+    assert_true(levels_keep_newest(&x.m, &x.a, &x.e));
+    for (size_t i = 0; i < ARRAY_LEN(looks); i++)
+        assert_int_equal(x.m.profiles.v[first + i].n_samples, looks[i].stays);
+    arena_free(&x.a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_range),      cmocka_unit_test(test_series),
         cmocka_unit_test(test_heat),       cmocka_unit_test(test_lanes_and_chart),
         cmocka_unit_test(test_spans),      cmocka_unit_test(test_without_time),
-        cmocka_unit_test(test_cumulative),
+        cmocka_unit_test(test_cumulative), cmocka_unit_test(test_levels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

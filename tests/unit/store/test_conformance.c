@@ -453,6 +453,49 @@ static void sums_what_is_read(void **state)
     end(t);
 }
 
+/* Of what is in use at a time the newest of each series in the range counts, in whatever order they came. */
+static void takes_the_newest_level(void **state)
+{
+    (void)state;
+    under_test *t = begin(NULL);
+    static const struct {
+        const char *service;
+        uint64_t at;
+        size_t n; /* samples, 10 each */
+    } looks[] = {{"shop", 20, 2}, {"shop", 30, 3}, {"bank", 10, 40}, {"shop", 10, 1}};
+    static const struct {
+        uint64_t start, end;
+        int64_t sum;
+    } questions[] = {{0, 0, 430}, {0, 25, 420}, {15, 25, 20}, {0, 15, 410}, {5, 40, 430}};
+    for (unsigned round = 0; round < 3; round++) {
+        for (size_t i = 0; round < 2 && i < ARRAY_LEN(looks); i++) {
+            arena a = {0};
+            model m = simple(&a, looks[i].service, "inuse_space", NOON + looks[i].at * NS_PER_S, 1,
+                             looks[i].n, (uint8_t)(1 + i));
+            put(t, &m);
+            arena_free(&a);
+        }
+        for (size_t i = 0; i < 2 * ARRAY_LEN(questions); i++) {
+            arena a = {0};
+            err e = {0};
+            model m;
+            store_answer x;
+            store_selector q = {0};
+            if (questions[i / 2].start) q.start = NOON + questions[i / 2].start * NS_PER_S;
+            if (questions[i / 2].end) q.end = NOON + questions[i / 2].end * NS_PER_S;
+            store_read_opts o = {.by_series = i & 1, .by_attributes = i & 2};
+            assert_ok(store_read_sums(t->s, &q, &o, &a, &m, &x, &e), &e);
+            int64_t sum = 0;
+            for (size_t k = 0; k < m.values.n; k++) sum += m.values.v[k];
+            if (sum != questions[i / 2].sum)
+                fail_msg("round %u, question %zu: %lld", round, i, (long long)sum);
+            arena_free(&a);
+        }
+        if (round) compact(t);
+    }
+    end(t);
+}
+
 /* ---- labels ---- */
 
 static uint64_t n_series_with(under_test *t, str key, const char *text)
@@ -564,6 +607,7 @@ int main(void)
             cmocka_unit_test_prestate_setup_teardown(selects, use_engine, NULL, who),
             cmocka_unit_test_prestate_setup_teardown(keeps_links, use_engine, NULL, who),
             cmocka_unit_test_prestate_setup_teardown(sums_what_is_read, use_engine, NULL, who),
+            cmocka_unit_test_prestate_setup_teardown(takes_the_newest_level, use_engine, NULL, who),
             cmocka_unit_test_prestate_setup_teardown(counts_series_of_labels_once, use_engine, NULL,
                                                      who),
             cmocka_unit_test_prestate_setup_teardown(names_old_samples, use_engine, NULL, who),
