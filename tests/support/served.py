@@ -1,6 +1,7 @@
 """kiln serve under test, for the tests in tests/e2e: started on a store of its own and a port that the kernel gives,
 asked over HTTP, looked at through /proc; and OTLP messages in a form in which two of them can be compared whatever
 the order of their dictionaries, made by protoc's descriptors and nothing of ours."""
+import functools
 import hashlib
 import http.client
 import json
@@ -136,35 +137,50 @@ class Resolver:
             self.kept[key] = Entry(value) if value else value
         return self.kept[key]
 
-    def field(self, name, value, repeated, message):
-        """(name, value) behind the indices."""
-        if name.endswith('_strindex'):
-            return name[:-len('_strindex')], self.d.string_table[value]
-        if name.endswith('_indices'):
-            name = name[:-len('_indices')]
-            return name, [self.entry(name + '_table', i) for i in value]
-        if name.endswith('_index'):
-            name = name[:-len('_index')]
-            return name, self.entry(name + '_table', value)
-        if message:
-            return name, [self.plain(v) for v in value] if repeated else self.plain(value)
+    def field(self, kind, name, value):
+        """The value behind the indices."""
+        if kind == 'strindex':
+            return self.d.string_table[value]
+        if kind == 'indices':
+            table = name + '_table'
+            return [self.entry(table, i) for i in value]
+        if kind == 'index':
+            return self.entry(name + '_table', value)
+        if kind == 'message':
+            return self.plain(value)
+        if kind == 'messages':
+            return [self.plain(v) for v in value]
+        if kind == 'list':
+            return list(value)
         if isinstance(value, bytes):
-            return name, value.hex()
-        if isinstance(value, float):
-            return name, repr(value)
-        return name, list(value) if repeated else value
+            return value.hex()
+        return repr(value) if isinstance(value, float) else value
 
     def plain(self, m):
-        """What is set; an entry that says nothing is as good as none.  Attributes are a set."""
+        """What is set; an entry that says nothing is as good as none.  Attributes are a set, samples have an order."""
         out = {}
         for f, v in m.ListFields():
-            repeated = f.label == f.LABEL_REPEATED
-            name, value = self.field(f.name, v, repeated, f.type == f.TYPE_MESSAGE)
-            if name in ('attribute', 'attributes', 'samples'):
+            kind, name, in_oneof = kind_of(f)
+            value = self.field(kind, name, v)
+            if name in ('attribute', 'attributes'):
                 value = sorted(value, key=text)
-            if f.containing_oneof or value not in ('', [], {}):
+            if in_oneof or value not in NOTHING:
                 out[name] = value
         return out
+
+
+NOTHING = ('', [], {})
+
+
+@functools.lru_cache(None)
+def kind_of(f):
+    """(kind, name without its ending, whether it is of a oneof) of a field's descriptor."""
+    for kind in ('strindex', 'indices', 'index'):
+        if f.name.endswith('_' + kind):
+            return kind, f.name[:-len(kind) - 1], f.containing_oneof is not None
+    repeated = f.label == f.LABEL_REPEATED
+    kind = ('messages' if repeated else 'message') if f.type == f.TYPE_MESSAGE else 'list' if repeated else ''
+    return kind, f.name, f.containing_oneof is not None
 
 
 text = json.JSONEncoder(sort_keys=True, default=lambda entry: entry.key).encode
