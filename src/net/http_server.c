@@ -22,6 +22,7 @@ enum {
 };
 
 #define LINGER_NS (5 * NS_PER_S)
+#define DRAIN_LINGER_NS NS_PER_S
 #define MAX_UNSENT ((size_t)1 << 20) /* who asks and does not listen is asked to wait */
 /* While answers over the limit wait: who takes less than this, in a second or more, is closed. */
 #define OWED_RATE ((uint64_t)1 << 20)
@@ -96,6 +97,7 @@ struct http_server {
 };
 
 static void take_plain(client *c, str bytes);
+static void close_when_out(client *c);
 
 /* ---- the list of clients ---- */
 
@@ -234,15 +236,20 @@ static void flush_h2(client *c)
     count_owed(c);
 }
 
-/* Of a client that has nothing under way.  GOAWAY lets it send again what crosses our word on its way. */
+/* GOAWAY lets a client send again what crosses our word on its way, if it gets to hear it: see linger. */
+static void say_goodbye(client *c)
+{
+    h2_drain(c->h2);
+    flush_h2(c);
+    c->unread = true;
+}
+
+/* Of a client that has nothing under way, for another one. */
 static void end_idle(client *c, uint64_t *counter)
 {
     bool outer = enter(c);
     ++*counter;
-    if (c->h2) {
-        h2_drain(c->h2);
-        flush_h2(c);
-    }
+    if (c->h2) say_goodbye(c);
     end_client(c);
     leave(c, outer);
 }
@@ -278,6 +285,17 @@ static bool is_stalled(client *c)
     return c->slow >= TICKS;
 }
 
+/* Nothing was asked for long. */
+static void close_idle(client *c)
+{
+    http_server *s = c->s;
+    s->n.closed_idle++;
+    if (c->h2) say_goodbye(c);
+    c->closing = true;
+    close_when_out(c);
+    if (!c->lingers) end_client(c);
+}
+
 static void on_tick(void *who)
 {
     client *c = who;
@@ -294,7 +312,7 @@ static void on_tick(void *who)
     else if (is_stalled(c))
         end_counted(c, &s->n.closed_slow);
     else if (is_idle(c) && c->speaks && !c->owed && age >= s->o.idle_ns)
-        end_idle(c, &s->n.closed_idle);
+        close_idle(c);
     else
         watch_clock(c, loop_now(s->loop));
     leave(c, outer);
@@ -520,7 +538,7 @@ static void linger(client *c)
     c->lingers = true;
     conn_finish(c->conn);
     conn_pause(c->conn, false);
-    loop_arm(s->loop, &c->tick, loop_now(s->loop) + LINGER_NS);
+    loop_arm(s->loop, &c->tick, loop_now(s->loop) + (s->draining ? DRAIN_LINGER_NS : LINGER_NS));
 }
 
 static void close_when_out(client *c)
@@ -829,8 +847,7 @@ void http_server_drain(http_server *s)
         next = c->next;
         bool outer = enter(c);
         if (c->h2) {
-            h2_drain(c->h2);
-            flush_h2(c);
+            say_goodbye(c);
             close_when_out(c);
         } else if (is_idle(c)) {
             end_client(c);
