@@ -1,0 +1,79 @@
+/* What leaves: answers in either protocol. */
+#include "net/http_server_parts.h"
+
+#include "base/ban.h"
+
+enum { MAX_HEAD = 48 };
+
+/* ---- one request ---- */
+
+http_message *http_exchange_message(http_exchange *x) { return x->m; }
+
+const char *http_exchange_peer(const http_exchange *x) { return x->of->peer; }
+
+bool http_exchange_secure(const http_exchange *x) { return conn_tls(x->of->conn) != NULL; }
+
+bool http_exchange_h2(const http_exchange *x) { return x->of->h2 != NULL; }
+
+void **http_exchange_user(http_exchange *x) { return &x->user; }
+
+/* ---- answers ---- */
+
+static bool answer_h2(client *c, int32_t stream, const http_response *r, bool bare, err *e)
+{
+    char status[12], length[24];
+    http_header head[MAX_HEAD];
+    if (r->n_head > MAX_HEAD - 2) return err_set(e, ERR_LIMIT, "too many headers");
+    snprintf(status, sizeof status, "%u", r->status);
+    snprintf(length, sizeof length, "%zu", r->body ? r->body->n : 0);
+    head[0] = (http_header){STR(":status"), str_of(status)};
+    size_t n = 1;
+    for (size_t i = 0; i < r->n_head; i++) head[n++] = r->head[i];
+    if (!r->n_trailers && r->status != 304)
+        head[n++] = (http_header){STR("content-length"), str_of(length)};
+    h2_send out = {.head = head,
+                   .n_head = n,
+                   .owned = bare ? NULL : r->body,
+                   .trailers = r->trailers,
+                   .n_trailers = r->n_trailers};
+    return h2_respond(c->h2, stream, &out, e);
+}
+
+static bool answer_http1(client *c, const http_response *r, bool bare, err *e)
+{
+    buf *b = conn_out(c->conn);
+    http_header head[MAX_HEAD];
+    if (r->n_head > MAX_HEAD - 1) return err_set(e, ERR_LIMIT, "too many headers");
+    memcpy(head, r->head, r->n_head * sizeof *head);
+    size_t n = r->n_head;
+    bool keep = c->http1->keeps && !c->s->draining;
+    if (!keep) head[n++] = (http_header){STR("connection"), STR("close")};
+    if (!http1_put_response(b, r->status, head, n, r->body ? r->body->n : 0, e)) return false;
+    if (r->body && !bare) buf_str(b, buf_view(r->body));
+    conn_flush(c->conn);
+    c->closing |= !keep;
+    c->unread |= c->message.trouble != HTTP_WHOLE;
+    return !b->failed || err_set(e, ERR_LIMIT, "out of memory");
+}
+
+void http_answer(http_exchange *x, const http_response *r)
+{
+    client *c = x->of;
+    err e = {0};
+    bool outer = client_enter(c);
+    bool bare = str_eq(x->m->method, STR("HEAD"));
+    int32_t stream = x->stream;
+    c->s->n.bytes_out += r->body && !bare ? r->body->n : 0;
+    client_free_exchange(x);
+    bool ok = c->h2 ? answer_h2(c, stream, r, bare, &e) : answer_http1(c, r, bare, &e);
+    if (r->body) buf_free(r->body);
+    if (ok && !c->h2)
+        client_go_on(c);
+    else if (ok && !c->feeding) /* all answers of this round go out together */
+        loop_arm(c->s->loop, &c->turn, 0);
+    if (!ok) client_end(c);
+    if (!c->dead) client_count_owed(c), client_refresh(c);
+    http_server_collect_owed(c->s);
+    client_close_when_out(c);
+    client_leave(c, outer);
+}

@@ -1,0 +1,288 @@
+/* One client: its place in the list, what it holds, its clock and its end. */
+#include "net/http_server_parts.h"
+
+#include "base/ban.h"
+#include <unistd.h>
+
+enum {
+    TICKS = 4,         /* a stall is measured in so many pieces */
+    PIECE = 256 << 10, /* of HTTP/2 that goes out; so many are a turn: */
+    PIECES_A_TURN = 4,
+};
+
+#define LINGER_NS (5 * NS_PER_S)
+#define DRAIN_LINGER_NS NS_PER_S
+/* While answers over the limit wait: who takes less than this, in a second or more, is closed. */
+#define OWED_RATE ((uint64_t)1 << 20)
+#define OWED_NS NS_PER_S
+
+/* ---- the list of clients ---- */
+
+static void unlist(client *c)
+{
+    http_server *s = c->s;
+    *(c->prev ? &c->prev->next : &s->oldest) = c->next;
+    *(c->next ? &c->next->prev : &s->newest) = c->prev;
+}
+
+void client_enlist(client *c)
+{
+    http_server *s = c->s;
+    c->prev = s->newest, c->next = NULL;
+    *(c->prev ? &c->prev->next : &s->oldest) = c;
+    s->newest = c;
+}
+
+bool client_is_reading(const client *c) { return c->h2 ? h2_reading(c->h2) > 0 : c->reading; }
+
+/* Nothing but a part of a head has come. */
+bool client_is_heading(const client *c)
+{
+    return !c->speaks || (c->speaks == SPEAKS_HTTP1 && c->reading && c->http1->state <= HTTP1_HEAD);
+}
+
+bool client_is_idle(const client *c) { return !c->exchanges && !client_is_reading(c); }
+
+/* ---- what is held ---- */
+
+/* Bytes that wait count as if they were a body. */
+void client_give_back_rest(client *c) { c->s->pool.used -= c->rest.n; }
+
+void client_count_owed(client *c)
+{
+    http_server *s = c->s;
+    size_t owed = c->conn ? conn_unsent(c->conn) + (c->h2 ? h2_owes(c->h2) : 0) : 0;
+    s->owed = s->owed - c->owed + owed;
+    if (!c->owed != !owed) {
+        c->owes_since = owed ? loop_now(s->loop) : 0;
+        c->owes_sent = owed ? conn_sent(c->conn) : 0;
+    }
+    c->owed = owed;
+}
+
+static bool is_deaf(const client *c, uint64_t now)
+{
+    uint64_t ns = now - c->owes_since;
+    return c->owed && ns >= OWED_NS &&
+           conn_sent(c->conn) - c->owes_sent < OWED_RATE * (ns / NS_PER_S);
+}
+
+/* Answers over the limit wait: of those who do not take theirs the one with the most goes, until it is kept. */
+void http_server_collect_owed(http_server *s)
+{
+    if (s->owed <= s->o.answers) return;
+    uint64_t now = loop_now(s->loop);
+    while (s->owed > s->o.answers && !s->relieving) {
+        client *most = NULL;
+        for (client *c = s->oldest; c; c = c->next)
+            if (is_deaf(c, now) && (!most || c->owed > most->owed)) most = c;
+        if (!most) return;
+        client_end_counted(most, &s->n.closed_owed);
+    }
+}
+
+/* ---- its end ---- */
+
+void client_free_exchange(http_exchange *x)
+{
+    *x->back = x->next;
+    if (x->next) x->next->back = x->back;
+    x->of->s->n.exchanges--;
+    free(x);
+}
+
+static void lose_exchanges(client *c)
+{
+    http_server *s = c->s;
+    while (c->exchanges) {
+        s->n.gone++;
+        s->ev.gone(s->ev.who, c->exchanges);
+        client_free_exchange(c->exchanges);
+    }
+}
+
+static void destroy(client *c)
+{
+    http_message_free(&c->message);
+    client_give_back_rest(c);
+    buf_free(&c->rest);
+    free(c->http1);
+    free(c);
+}
+
+/* Brackets: what is called back may end the client. */
+bool client_enter(client *c)
+{
+    bool outer = !c->busy;
+    c->busy = true;
+    return outer;
+}
+
+void client_leave(client *c, bool outer)
+{
+    if (!outer) return;
+    c->busy = false;
+    if (c->dead) destroy(c);
+}
+
+void client_end(client *c)
+{
+    http_server *s = c->s;
+    if (c->dead) return;
+    c->dead = true;
+    loop_disarm(s->loop, &c->tick);
+    loop_disarm(s->loop, &c->turn);
+    if (c->first.fd >= 0) {
+        loop_forget(s->loop, &c->first);
+        close(c->first.fd);
+    }
+    lose_exchanges(c);
+    conn_close(c->conn);
+    h2_free(c->h2);
+    c->conn = NULL, c->h2 = NULL;
+    client_count_owed(c);
+    unlist(c);
+    s->n.connections--;
+    if (!c->busy) destroy(c);
+}
+
+void client_end_counted(client *c, uint64_t *counter)
+{
+    if (!c->dead) ++*counter;
+    client_end(c);
+}
+
+/* ---- HTTP/2 goes out ---- */
+
+void client_flush_h2(client *c)
+{
+    err e = {0};
+    buf *out = c->dead ? NULL : conn_out(c->conn);
+    size_t taken = 1;
+    for (int i = 0; i < PIECES_A_TURN && taken && out && conn_unsent(c->conn) < PIECE; i++) {
+        if (!h2_take(c->h2, out, PIECE, &e)) {
+            client_end_counted(c, &c->s->n.closed_broken);
+            return;
+        }
+        taken = out->n;
+        conn_flush(c->conn);
+    }
+    if (!out) return;
+    if (conn_unsent(c->conn) >= PIECE) conn_pause(c->conn, true); /* until on_drained */
+    if (taken && !conn_unsent(c->conn)) loop_arm(c->s->loop, &c->turn, 0);
+    if (h2_over(c->h2)) c->closing = true;
+    client_count_owed(c);
+}
+
+/* GOAWAY lets a client send again what crosses our word on its way, if it gets to hear it: see linger. */
+void client_say_goodbye(client *c)
+{
+    h2_drain(c->h2);
+    client_flush_h2(c);
+    c->unread = true;
+}
+
+/* Of a client that has nothing under way, for another one. */
+void client_end_idle(client *c, uint64_t *counter)
+{
+    bool outer = client_enter(c);
+    ++*counter;
+    if (c->h2) client_say_goodbye(c);
+    client_end(c);
+    client_leave(c, outer);
+}
+
+/* ---- the last words ---- */
+
+/* Closed at once, an answer to a request whose rest is still coming would be lost with it. */
+static void linger(client *c)
+{
+    http_server *s = c->s;
+    c->lingers = true;
+    conn_finish(c->conn);
+    conn_pause(c->conn, false);
+    loop_arm(s->loop, &c->tick, loop_now(s->loop) + (s->draining ? DRAIN_LINGER_NS : LINGER_NS));
+}
+
+void client_close_when_out(client *c)
+{
+    if (c->dead || c->lingers || !c->closing || c->exchanges || conn_unsent(c->conn)) return;
+    if (c->unread)
+        linger(c);
+    else
+        client_end(c);
+}
+
+/* ---- time ---- */
+
+static uint64_t tick_ns(const http_server *s) { return s->o.stall_ns / TICKS + 1; }
+
+/* A clock that rings too early is left as it is, so that a request need not move it: client_on_tick sets it anew. */
+void client_watch_clock(client *c, uint64_t now)
+{
+    http_server *s = c->s;
+    uint64_t age = now - c->since, wait = tick_ns(s);
+    if (client_is_idle(c) && c->conn && c->speaks && !c->owed)
+        wait = age < s->o.idle_ns ? s->o.idle_ns - age + 1 : 0;
+    else if (client_is_heading(c) && age < s->o.head_ns && s->o.head_ns - age < wait)
+        wait = s->o.head_ns - age;
+    if (!c->tick.armed || c->tick.at > now + wait) loop_arm(s->loop, &c->tick, now + wait);
+}
+
+/* Bytes that move at less than min_rate, in the direction that we wait for. */
+static bool is_stalled(client *c)
+{
+    http_server *s = c->s;
+    uint64_t least = (uint64_t)s->o.min_rate * tick_ns(s) / NS_PER_S;
+    uint64_t sent = c->conn ? conn_sent(c->conn) : 0, in = c->h2 ? h2_heard(c->h2) : c->in;
+    client_count_owed(c);
+    bool out = c->owed && sent - c->sent0 < least;
+    bool slow = out || (!c->owed && client_is_reading(c) && in - c->in0 < least);
+    c->slow = slow ? c->slow + 1 : 0;
+    c->in0 = in, c->sent0 = sent;
+    if (c->owed) c->owes_since = loop_now(s->loop), c->owes_sent = sent;
+    return c->slow >= TICKS;
+}
+
+/* Nothing was asked for long. */
+static void close_idle(client *c)
+{
+    http_server *s = c->s;
+    s->n.closed_idle++;
+    if (c->h2) client_say_goodbye(c);
+    c->closing = true;
+    client_close_when_out(c);
+    if (!c->lingers) client_end(c);
+}
+
+void client_on_tick(void *who)
+{
+    client *c = who;
+    http_server *s = c->s;
+    uint64_t age = loop_now(s->loop) - c->since;
+    bool outer = client_enter(c);
+    if (c->lingers) {
+        client_end(c);
+        client_leave(c, outer);
+        return;
+    }
+    if (client_is_heading(c) && age >= s->o.head_ns)
+        client_end_counted(c, &s->n.closed_slow);
+    else if (is_stalled(c))
+        client_end_counted(c, &s->n.closed_slow);
+    else if (client_is_idle(c) && c->speaks && !c->owed && age >= s->o.idle_ns)
+        close_idle(c);
+    else
+        client_watch_clock(c, loop_now(s->loop));
+    client_leave(c, outer);
+}
+
+/* Something was asked or answered: the clock begins anew, and the client is the last to be thrown out. */
+void client_refresh(client *c)
+{
+    if (c->dead) return;
+    c->since = loop_now(c->s->loop);
+    c->slow = 0;
+    if (c->next) unlist(c), client_enlist(c);
+    client_watch_clock(c, c->since);
+}

@@ -1,0 +1,373 @@
+/* What comes: the first byte, the protocol, requests. */
+#include "net/http_server_parts.h"
+
+#include "base/ban.h"
+#include <errno.h>
+#include <unistd.h>
+
+enum { REQUESTS_A_TURN = 16 };       /* of one HTTP/1.1 connection; then others have theirs */
+#define MAX_UNSENT ((size_t)1 << 20) /* who asks and does not listen is asked to wait */
+
+static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+enum { PREFACE = sizeof preface - 1 };
+
+static void take_plain(client *c, str bytes);
+
+/* ---- handing out ---- */
+
+static http_exchange *new_exchange(client *c, http_message *m, int32_t stream)
+{
+    http_server *s = c->s;
+    http_exchange *x = calloc(1, sizeof *x);
+    if (!x) return NULL;
+    *x = (http_exchange){.of = c, .m = m, .stream = stream, .next = c->exchanges};
+    x->back = &c->exchanges;
+    if (x->next) x->next->back = &x->next;
+    c->exchanges = x;
+    s->n.exchanges++;
+    s->n.too_large += m->trouble == HTTP_TOO_LARGE;
+    s->n.pressed += m->trouble == HTTP_PRESSED;
+    return x;
+}
+
+static void hand_out(client *c, http_message *m, int32_t stream)
+{
+    http_server *s = c->s;
+    http_exchange *x = new_exchange(c, m, stream);
+    client_refresh(c);
+    if (!x)
+        client_end(c);
+    else
+        s->ev.request(s->ev.who, x);
+}
+
+/* ---- HTTP/2 ---- */
+
+static void h2_done(void *who, int32_t stream, http_message *m)
+{
+    client *c = who;
+    c->s->n.requests_h2++;
+    hand_out(c, m, stream);
+}
+
+static void h2_failed(void *who, int32_t stream, bool unprocessed, const err *e)
+{
+    (void)unprocessed, (void)e;
+    client *c = who;
+    for (http_exchange *x = c->exchanges; x; x = x->next)
+        if (x->stream == stream) {
+            c->s->n.gone++;
+            c->s->ev.gone(c->s->ev.who, x);
+            client_free_exchange(x);
+            return;
+        }
+}
+
+static void admit(void *who, http_message *m)
+{
+    client *c = who;
+    http_server *s = c->s;
+    if (s->ev.admit) s->ev.admit(s->ev.who, m);
+}
+
+static bool begin_h2(client *c)
+{
+    err e = {0};
+    http_server *s = c->s;
+    h2_opts o = {
+        .server = true, .max_body = s->o.body, .max_streams = s->o.streams, .pool = &s->pool};
+    h2_events ev = {.done = h2_done, .failed = h2_failed, .admit = admit, .who = c};
+    c->speaks = SPEAKS_HTTP2;
+    c->h2 = h2_open(&o, &ev, &e);
+    if (c->h2 && s->draining) h2_drain(c->h2);
+    return c->h2 != NULL;
+}
+
+static void take_h2(client *c, str bytes)
+{
+    err e = {0};
+    bool ok = h2_feed(c->h2, bytes, &e);
+    c->feeding = true;
+    if (ok) h2_deliver(c->h2);
+    c->feeding = false;
+    client_flush_h2(c); /* also what nghttp2 says of a broken session */
+    if (!ok) client_end_counted(c, &c->s->n.closed_broken);
+    if (c->dead) return;
+    bool was = c->reading;
+    c->reading = client_is_reading(c);
+    if (c->reading && !was)
+        client_watch_clock(c, loop_now(c->s->loop)); /* it may sleep as long as an idle one may */
+}
+
+/* ---- HTTP/1.1 ---- */
+
+static void begin_request(client *c)
+{
+    http_server *s = c->s;
+    http_message_reset(&c->message);
+    spares_give(&s->pool.spares, &c->message.body);
+    c->message.body.limit = s->o.body;
+    c->message.pool = &s->pool;
+    http1_begin(c->http1, HTTP1_REQUEST, &c->message);
+    c->http1->admit = admit, c->http1->who = c;
+    c->reading = false;
+}
+
+static bool begin_http1(client *c)
+{
+    c->speaks = SPEAKS_HTTP1;
+    c->http1 = calloc(1, sizeof *c->http1);
+    if (c->http1) begin_request(c);
+    return c->http1 != NULL;
+}
+
+/* What is no HTTP/1.1 gets one answer and the door. */
+static void turn_away(client *c, const err *e)
+{
+    err ignored = {0};
+    unsigned status = e->code == ERR_LIMIT ? 431 : e->code == ERR_SYS ? 503 : 400;
+    http_header head[] = {{STR("connection"), STR("close")},
+                          {STR("content-type"), STR("text/plain")}};
+    buf *b = conn_out(c->conn);
+    char text[sizeof e->msg + 1];
+    snprintf(text, sizeof text, "%s\n", e->msg);
+    if (http1_put_response(b, status, head, 2, strlen(text), &ignored)) buf_z(b, text);
+    conn_flush(c->conn);
+    c->closing = c->unread = true;
+    c->s->n.closed_broken++;
+}
+
+static bool may_take(const client *c)
+{
+    return !c->dead && !c->closing && !c->exchanges && conn_unsent(c->conn) <= MAX_UNSENT &&
+           !conn_deaf(c->conn);
+}
+
+static void hand_out_http1(client *c)
+{
+    c->s->n.requests_h1++;
+    c->reading = false;
+    http_message_whole(&c->message);
+    hand_out(c, &c->message, 0);
+}
+
+static void keep_rest(client *c, str bytes)
+{
+    http_pool *p = &c->s->pool;
+    buf_str(&c->rest, bytes);
+    p->used += c->rest.n;
+    if (c->rest.failed || conn_deaf(c->conn) || p->used > p->max + p->max / 4)
+        client_end(c);
+    else
+        conn_pause(c->conn, true);
+}
+
+static void take_http1(client *c, str bytes)
+{
+    err e = {0};
+    for (int i = 0; i < REQUESTS_A_TURN && bytes.n && may_take(c); i++) {
+        http1_state before = c->http1->state;
+        if (!c->reading) c->reading = true, client_refresh(c);
+        if (!http1_feed(c->http1, &bytes, &e)) {
+            turn_away(c, &e);
+            return;
+        }
+        bool headed = before <= HTTP1_HEAD && c->http1->state > HTTP1_HEAD;
+        if (headed && c->http1->expects && c->http1->state != HTTP1_DONE) {
+            buf_z(conn_out(c->conn), "HTTP/1.1 100 Continue\r\n\r\n");
+            conn_flush(c->conn);
+        }
+        if (c->http1->state != HTTP1_DONE) break;
+        hand_out_http1(c);
+    }
+    if (c->dead || c->closing || !bytes.n) return;
+    keep_rest(c, bytes); /* pipelined: after the answer, when it has gone out */
+    if (!c->dead && may_take(c)) loop_arm(c->s->loop, &c->turn, 0);
+}
+
+/* ---- which protocol ---- */
+
+static void find_out(client *c, str bytes)
+{
+    size_t n = bytes.n < PREFACE ? bytes.n : (size_t)PREFACE;
+    bool prior = !memcmp(bytes.p, preface, n); /* HTTP/2, without asking first */
+    if (prior && n < PREFACE) {
+        buf_str(&c->rest, bytes);
+        c->s->pool.used += c->rest.n;
+        return;
+    }
+    if (!(prior ? begin_h2(c) : begin_http1(c))) {
+        client_end(c);
+        return;
+    }
+    client_refresh(c);
+    take_plain(c, bytes);
+}
+
+static void take_plain(client *c, str bytes)
+{
+    if (c->speaks == SPEAKS_HTTP2)
+        take_h2(c, bytes);
+    else if (c->speaks == SPEAKS_HTTP1)
+        take_http1(c, bytes);
+    else
+        find_out(c, bytes);
+}
+
+/* ---- what the connection tells ---- */
+
+static void on_open(void *who, conn *k) { (void)who, (void)k; }
+
+static void on_data(void *who, conn *k, str bytes)
+{
+    (void)k;
+    client *c = who;
+    bool outer = client_enter(c);
+    c->in += bytes.n;
+    c->s->n.bytes_in += bytes.n;
+    c->s->pool.now = loop_now(c->s->loop);
+    if (c->closing) {
+        /* nobody listens any more */
+    } else if (c->rest.n) { /* a few bytes of what may be the preface */
+        client_give_back_rest(c);
+        buf all = c->rest;
+        c->rest = (buf){0};
+        buf_str(&all, bytes);
+        if (all.failed)
+            client_end(c);
+        else
+            take_plain(c, buf_view(&all));
+        buf_free(&all);
+    } else {
+        take_plain(c, bytes);
+    }
+    if (c->s->pool.relieved) loop_arm(c->s->loop, &c->s->relief, 0);
+    client_close_when_out(c);
+    client_leave(c, outer);
+}
+
+/* What waits of HTTP/1.1: requests that came before the answer to the last one had gone out. */
+static void take_rest(client *c)
+{
+    client_give_back_rest(c);
+    buf rest = c->rest;
+    c->rest = (buf){0};
+    conn_pause(c->conn, false);
+    if (rest.n) take_plain(c, buf_view(&rest));
+    buf_free(&rest);
+}
+
+/* HTTP/1.1: the next request, which may have come already. */
+void client_go_on(client *c)
+{
+    if (c->dead || c->closing) return;
+    begin_request(c);
+    if (conn_unsent(c->conn) <= MAX_UNSENT) take_rest(c); /* otherwise on_drained does */
+}
+
+static void on_drained(void *who, conn *k)
+{
+    (void)k;
+    client *c = who;
+    bool outer = client_enter(c);
+    client_count_owed(c);
+    if (c->speaks == SPEAKS_HTTP1 && may_take(c)) {
+        take_rest(c);
+    } else if (c->h2) {
+        conn_pause(c->conn, false);
+        client_flush_h2(c);
+    }
+    client_close_when_out(c);
+    client_leave(c, outer);
+}
+
+void client_on_turn(void *who)
+{
+    client *c = who;
+    bool outer = client_enter(c);
+    if (c->h2)
+        client_flush_h2(c);
+    else if (may_take(c))
+        take_rest(c);
+    client_close_when_out(c);
+    client_leave(c, outer);
+}
+
+/* Some say all they have to say, and then listen. */
+static bool on_ended(void *who, conn *k)
+{
+    client *c = who;
+    c->closing = true;
+    return c->speaks == SPEAKS_HTTP1 && (c->exchanges || conn_unsent(k));
+}
+
+static void on_closed(void *who, conn *k, const err *e)
+{
+    (void)k;
+    client *c = who;
+    bool outer = client_enter(c);
+    c->conn = NULL; /* it frees itself */
+    if (e->code == ERR_MALFORMED || e->code == ERR_UNSUPPORTED)
+        client_end_counted(c, &c->s->n.closed_broken);
+    else
+        client_end(c);
+    client_leave(c, outer);
+}
+
+/* ---- others need the room ---- */
+
+/* A request that was let go is answered at once: what it holds besides its body goes too. */
+void http_server_on_relief(void *who)
+{
+    http_server *s = who;
+    s->pool.relieved = false;
+    s->relieving = true;
+    for (client *c = s->oldest, *next; c; c = next) {
+        next = c->next; /* hand_out puts c at the end: it is seen again, and has no trouble then */
+        bool outer = client_enter(c);
+        if (c->h2) {
+            h2_end_troubled(c->h2);
+            h2_deliver(c->h2);
+            client_flush_h2(c);
+        } else if (c->reading && c->message.trouble && !client_is_heading(c)) {
+            c->http1->keeps = false;
+            hand_out_http1(c);
+        }
+        client_close_when_out(c);
+        client_leave(c, outer);
+    }
+    s->relieving = false;
+}
+
+/* ---- the first byte ---- */
+
+void client_on_first(void *who, uint32_t events)
+{
+    (void)events;
+    client *c = who;
+    http_server *s = c->s;
+    unsigned char first = 0;
+    ssize_t n = recv(c->first.fd, &first, 1, MSG_PEEK);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    bool sealed = n == 1 && tls_begins(first);
+    if (n <= 0) {
+        client_end(c);
+        return;
+    }
+    if (sealed ? !c->from->tls || !s->tls : !c->from->plain) {
+        client_end_counted(c, &s->n.closed_broken);
+        return;
+    }
+    err e = {0};
+    int fd = c->first.fd;
+    loop_forget(s->loop, &c->first);
+    c->first.fd = -1;
+    conn_events ev = {.open = on_open,
+                      .data = on_data,
+                      .drained = on_drained,
+                      .ended = on_ended,
+                      .closed = on_closed,
+                      .who = c};
+    c->conn = conn_take(s->loop, fd, sealed ? s->tls : NULL, &ev, &e);
+    if (!c->conn) client_end(c);
+}
