@@ -1,5 +1,6 @@
 // The question for threads over time: each observation while there are few, sums in steps of time when there are many.
 import { Lane, Lanes } from '../model/lanes';
+import { timeScale } from '../model/units';
 import { getColumns } from './client';
 import { Column } from './columns';
 import { countsOf, where } from './questions';
@@ -21,11 +22,12 @@ interface Raw {
 
 const most = (a: Lane, b: Lane) => b.n - a.n || (a.name < b.name ? -1 : 1);
 
-async function oneByOne(s: Selector, span: Span, signal: AbortSignal): Promise<Lanes> {
+async function oneByOne(s: Selector, span: Span, unit: string, signal: AbortSignal): Promise<Lanes> {
     const a = await getColumns<Raw>('lanes', where(s, span), signal),
         { lanes: l, events: e } = a,
         base = BigInt(Math.round(span[0] * 1e3)) * 1000n,
-        behind = Number(a.startNs - base); // the answer begins where something was observed
+        behind = Number(a.startNs - base), // the answer begins where something was observed
+        scale = timeScale(unit);
     const lanes = Array.from(l.name, (thread, i): Lane => {
         const id = l.thread_id[i],
             from = l.first[i],
@@ -37,7 +39,7 @@ async function oneByOne(s: Selector, span: Span, signal: AbortSignal): Promise<L
             n: l.n[i],
             sum: l.sum[i],
             time: Float64Array.from(part(e.time), (t) => t + behind),
-            length: part(e.duration),
+            length: Float64Array.from(part(e.duration), (d, k) => d || e.value[from + k] * scale), // a sample stands for its time
             value: part(e.value),
             state: part(e.state),
             frame: part(e.frame),
@@ -83,5 +85,9 @@ async function inSteps(s: Selector, span: Span, signal: AbortSignal): Promise<La
     };
 }
 
-export const lanesOver = (s: Selector, span: Span, observations: number, signal: AbortSignal): Promise<Lanes> =>
-    observations <= MOST_EVENTS ? oneByOne(s, span, signal) : inSteps(s, span, signal);
+export const lanesOver = (
+    s: Selector,
+    span: Span,
+    of: { unit: string; observations: number },
+    signal: AbortSignal,
+): Promise<Lanes> => (of.observations <= MOST_EVENTS ? oneByOne(s, span, of.unit, signal) : inSteps(s, span, signal));

@@ -88,6 +88,8 @@ export function spanText([a, b]: Span): string {
 export function rangeText(r: Range, span: Span | null): string {
     const quick = r.to === 'now' ? QUICK.find(([q]) => r.from === `now-${q}`) : undefined;
     if (quick) return `Last ${quick[1]}`;
+    const last = r.to === 'now' && /^now-([\d.]+)([smhdw])$/.exec(r.from);
+    if (last) return `Last ${last[1]} ${{ s: 's', m: 'min', h: 'h', d: 'days', w: 'weeks' }[last[2]]}`;
     if (!r.from && !r.to) return 'All that is stored';
     return span ? spanText(span) : `${r.from} – ${r.to}`;
 }

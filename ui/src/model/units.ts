@@ -24,6 +24,9 @@ const BYTES: [string, number][] = [
 
 const scaleOf = (list: [string, number][], unit: string): number => list.find(([u]) => u === unit)?.[1] ?? 0;
 
+/** ns in one of a unit of time; 0: it is none. */
+export const timeScale = (unit: string): number => scaleOf(TIME, unit);
+
 /** Three digits that count. */
 const three = (v: number): string => {
     const a = Math.abs(v);

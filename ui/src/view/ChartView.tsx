@@ -6,7 +6,7 @@ import { Chart, Lane, chartOf, layersOf } from '../model/chart';
 import { Filter } from '../model/filter';
 import { threadsOf } from '../model/labels';
 import { Session } from '../model/session';
-import { duration } from '../model/units';
+import { duration, utc } from '../model/units';
 import { context, timed, useSize } from './hooks';
 import { placeOf } from './NodeTip';
 import { Tip } from './Tip';
@@ -207,6 +207,7 @@ export function ChartView(p: ChartProps) {
                             .filter(Boolean)
                             .join(' · ')}
                     </div>
+                    <div class="dim">{utc(bound.set.timeBase + BigInt(Math.round(layer.x[at.box])), true)}</div>
                     <div>
                         {duration(layer.w[at.box])} from {duration(layer.x[at.box] - chart.from)}
                     </div>

@@ -172,11 +172,11 @@ function Drawn(p: DrawnProps) {
 }
 
 export function LiveLanes(p: LiveTimeProps) {
-    const { span, observations } = p.answer,
+    const { span } = p.answer,
         selector = withLabels(p.answer.selector, p.labels);
     const { answer: found, failed } = useAsked(
         JSON.stringify(['lanes', p.again, selector, span]),
-        (signal) => lanesOver(selector, span!, observations, signal),
+        (signal) => lanesOver(selector, span!, p.answer, signal),
         p.onError,
     );
     if (failed) return <p class="empty big">Threads cannot be shown: {failed}.</p>;

@@ -20,7 +20,8 @@ export interface SeriesProps {
 }
 
 const LINES = 8,
-    HEIGHT = 110;
+    HEIGHT = 110,
+    EDGE = 32; // a time that is nearer to it would be cut
 
 /** As fine as the steps between ticks are; UTC. */
 function timeText(t: number, incr: number): string {
@@ -142,7 +143,12 @@ export function SeriesChart(p: SeriesProps) {
                         space: 76,
                         gap: 2,
                         grid: { show: false },
-                        values: (_, ticks, _axis, _space, incr) => ticks.map((t) => timeText(t, incr)),
+                        values: (u, ticks, _axis, _space, incr) =>
+                            ticks.map((t) => {
+                                const x = u.valToPos(t, 'x'),
+                                    whole = x > EDGE && x < u.over.clientWidth + 22 - EDGE;
+                                return whole ? timeText(t, incr) : '';
+                            }),
                     },
                     {
                         ...axis,
