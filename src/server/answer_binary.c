@@ -55,14 +55,39 @@ static size_t bytes_of(const answer_node *x, element t)
     return n;
 }
 
-/* ---- the head: where everything will be ---- */
+/* ---- the head: the answer without its columns, and where they will be ---- */
 
-static void put_place(void *who, json_out *o, const answer_node *x)
+/* How a node is reached: keys of objects, positions in lists. */
+typedef struct step {
+    const struct step *before;
+    str key; /* p NULL: a position */
+    uint64_t at;
+} step;
+
+static void put_hole(void *who, json_out *o, const answer_node *x)
 {
-    uint64_t *at = who;
+    (void)who, (void)x;
+    json_put_null(o);
+}
+
+static void put_path(json_out *o, const step *s)
+{
+    if (s->before) put_path(o, s->before);
+    if (s->key.p)
+        json_put_str(o, s->key);
+    else
+        json_put_u64(o, s->at);
+}
+
+static void put_place(json_out *o, const answer_node *x, const step *path, uint64_t *at)
+{
     element t = element_of(x);
     json_put_object(o);
-    json_put_key(o, STR("column"));
+    json_put_key(o, STR("path"));
+    json_put_array(o);
+    put_path(o, path);
+    json_put_array_end(o);
+    json_put_key(o, STR("type"));
     json_put_str(o, str_of(elements[t].name));
     json_put_key(o, STR("at"));
     json_put_u64(o, *at);
@@ -70,6 +95,32 @@ static void put_place(void *who, json_out *o, const answer_node *x)
     json_put_u64(o, x->n);
     json_put_object_end(o);
     *at += (bytes_of(x, t) + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* In the order of put_data. */
+static void put_places(json_out *o, const answer_node *x, const step *before, uint64_t *at)
+{
+    step s = {.before = before};
+    for (const answer_node *y = x->first; y && !o->b->failed; y = y->next, s.at++) {
+        if (x->kind == ANSWER_OBJECT) s.key = y->key;
+        if (y->kind == ANSWER_OBJECT || y->kind == ANSWER_LIST)
+            put_places(o, y, &s, at);
+        else if (y->kind >= ANSWER_I64S)
+            put_place(o, y, &s, at);
+    }
+}
+
+static void put_head(json_out *o, const answer *w)
+{
+    uint64_t at = 0;
+    json_put_object(o);
+    json_put_key(o, STR("answer"));
+    answer_json_put(o, &w->root, put_hole, NULL);
+    json_put_key(o, STR("columns"));
+    json_put_array(o);
+    put_places(o, &w->root, NULL, &at);
+    json_put_array_end(o);
+    json_put_object_end(o);
 }
 
 /* ---- the data ---- */
@@ -121,11 +172,10 @@ static void put_data(buf *b, const answer_node *x)
 
 bool answer_binary(const answer *w, buf *out, err *e)
 {
-    uint64_t bytes = 0;
     json_out o = {.b = out};
     static const char zeros[HEAD];
     buf_put(out, zeros, HEAD);
-    answer_json_put(&o, &w->root, put_place, &bytes);
+    put_head(&o, w);
     size_t n = out->n - (out->failed ? 0 : HEAD);
     pad(out);
     size_t data = out->n;

@@ -126,8 +126,9 @@ test('labels of the viewer as a selector', () => {
 
 test('binary answers', () => {
     const head = new TextEncoder().encode(
-        '{"schema":1,"start":1762161245000000001,"column":20,"sum":{"column":"f64","at":0,"n":2},' +
-            '"frames":{"label":{"column":"str","at":16,"n":2}},"big":{"column":"i64","at":40,"n":1}}',
+        '{"answer":{"schema":1,"start":1762161245000000001,"column":20,"sum":null,"frames":{"label":null},"big":[null]},' +
+            '"columns":[{"path":["sum"],"type":"f64","at":0,"n":2},{"path":["frames","label"],"type":"str","at":16,"n":2},' +
+            '{"path":["big",0],"type":"i64","at":40,"n":1}]}',
     );
     const data = Math.ceil((16 + head.length) / 8) * 8,
         b = new ArrayBuffer(data + 48),
@@ -142,9 +143,9 @@ test('binary answers', () => {
     [0, 1, 3].forEach((o, i) => v.setUint32(data + 16 + i * 4, o, true));
     new Uint8Array(b).set(new TextEncoder().encode('aé'), data + 28);
     v.setBigInt64(data + 40, -5n, true);
-    const a = readColumns<{ column: number; sum: Float64Array; frames: { label: string[] }; big: Float64Array }>(b);
+    const a = readColumns<{ column: number; sum: Float64Array; frames: { label: string[] }; big: Float64Array[] }>(b);
     assert.deepEqual(
-        [a.startNs, a.column, [...a.sum], a.frames.label, [...a.big]],
+        [a.startNs, a.column, [...a.sum], a.frames.label, [...a.big[0]]],
         [1762161245000000001n, 20, [1.5, -2], ['a', 'é'], [-5]],
     );
     assert.throws(() => readColumns(new ArrayBuffer(16)), /does not know/);

@@ -76,12 +76,15 @@ static void test_binary_types(void **state)
         answer w;
         buf b = {0};
         err e = {0};
-        char head[80];
+        char head[120];
         uint32_t words[3];
         answer_init(&w, &a);
         answer_i64s(&w.root, "c", cases[i].v, 2);
         assert_true(answer_binary(&w, &b, &e));
-        snprintf(head, sizeof head, "{\"c\":{\"column\":\"%s\",\"at\":0,\"n\":2}}", cases[i].type);
+        snprintf(head, sizeof head,
+                 "{\"answer\":{\"c\":null},\"columns\":[{\"path\":[\"c\"],\"type\":\"%s\",\"at\":0,"
+                 "\"n\":2}]}",
+                 cases[i].type);
         assert_memory_equal(b.p, "KLNA", 4);
         memcpy(words, b.p + 4, sizeof words);
         assert_int_equal(words[0], 1);
