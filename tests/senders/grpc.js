@@ -1,9 +1,9 @@
-// grpc.js PORT SERVICE WHAT FILE... - sends files through @grpc/grpc-js, side by side on one channel.  WHAT: identity, gzip, late (a
-// deadline that has passed when it arrives).  Prints what came back, as JSON.
+// grpc.js PORT SERVICE CODING FILE... - sends files through @grpc/grpc-js, side by side on one channel, with a coding of identity or gzip.
+// Prints what came back, as JSON.
 'use strict';
 const fs = require('fs');
 const grpc = require('@grpc/grpc-js');
-const [port, service, what, ...files] = process.argv.slice(2);
+const [port, service, coding, ...files] = process.argv.slice(2);
 const asIs = (bytes) => bytes;
 const Client = grpc.makeGenericClientConstructor({
     Export: {
@@ -12,7 +12,7 @@ const Client = grpc.makeGenericClientConstructor({
     },
 }, 'Service');
 const client = new Client(`localhost:${port}`, grpc.credentials.createInsecure(), {
-    'grpc.default_compression_algorithm': what === 'gzip' ? 2 : 0,
+    'grpc.default_compression_algorithm': coding === 'gzip' ? 2 : 0,
 });
 
 function send(file) {

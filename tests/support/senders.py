@@ -50,6 +50,19 @@ def numbered(n):
     return out
 
 
+def big_message(n=25000):
+    """A message of many windows, and of many frames."""
+    big = otlp.ProfilesData.FromString(BASIC)
+    p = big.resource_profiles[0].scope_profiles[0].profiles[0]
+    one = otlp.Sample()
+    one.CopyFrom(p.samples[0])
+    del one.timestamps_unix_nano[:], one.values[:]
+    for i in range(n):
+        one.values[:], one.timestamps_unix_nano[:] = [i + 1], [p.time_unix_nano + i]
+        p.samples.add().CopyFrom(one)
+    return big.SerializeToString()
+
+
 def converted(path):
     """What kiln convert makes of the file, in today's layout; layout_oracle and splunk_oracle judge that."""
     out = in_work('converted.%s.otlp' % path.replace('/', '_'))
