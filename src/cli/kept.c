@@ -34,6 +34,18 @@ bool kept_is(const char *arg)
 
 static bool no_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
 
+/* An address that was copied from the page (ui/src/live/selection.ts): two words are called otherwise there, and some are about the page. */
+static bool is_of_page(param *p)
+{
+    static const char *const rest[] = {"page", "range",     "refresh", "against",
+                                       "base", "base_from", "base_to"};
+    if (str_eq(p->key, STR("from"))) p->key = STR("start");
+    if (str_eq(p->key, STR("to"))) p->key = STR("end");
+    for (size_t i = 0; i < ARRAY_LEN(rest); i++)
+        if (str_eq(p->key, str_of(rest[i]))) return true;
+    return false;
+}
+
 static bool take_words(const char *text, arena *a, kept_place *k, err *e)
 {
     size_t n = strcspn(text, "#");
@@ -45,8 +57,13 @@ static bool take_words(const char *text, arena *a, kept_place *k, err *e)
         if (e->code == ERR_MALFORMED) e->code = ERR_USAGE;
         return false;
     }
-    for (size_t i = 0; i < k->words.v.n; i++) {
-        str key = k->words.v.v[i].key;
+    size_t n_words = k->words.v.n;
+    k->words.v.n = 0;
+    for (size_t i = 0; i < n_words; i++) {
+        param *p = &k->words.v.v[i];
+        if (is_of_page(p)) continue;
+        str key = p->key;
+        k->words.v.v[k->words.v.n++] = *p;
         if (!selection_has(key))
             return err_set(e, ERR_USAGE,
                            "`%.*s` chooses nothing; query, start, end, trace_id, span_id and "
