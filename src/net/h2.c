@@ -520,7 +520,11 @@ void h2_end_troubled(h2 *s)
 {
     for (stream *t = s->streams, *next; t; t = next) {
         next = t->next;
-        if (t->m.trouble && !t->ended && t->headed) end_request(s, t);
+        if (!t->m.trouble || t->ended) continue;
+        if (t->headed)
+            end_request(s, t);
+        else
+            nghttp2_submit_rst_stream(s->ng, NGHTTP2_FLAG_NONE, t->id, NGHTTP2_REFUSED_STREAM);
     }
 }
 

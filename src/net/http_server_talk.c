@@ -329,7 +329,9 @@ void http_server_on_relief(void *who)
             h2_end_troubled(c->h2);
             h2_deliver(c->h2);
             client_flush_h2(c);
-        } else if (c->reading && c->message.trouble && !client_is_heading(c)) {
+        } else if (c->reading && c->message.trouble && client_is_heading(c)) {
+            client_end_counted(c, &s->n.closed_slow);
+        } else if (c->reading && c->message.trouble) {
             c->http1->keeps = false;
             hand_out_http1(c);
         }

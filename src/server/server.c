@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { WORKERS = 2, JOBS = 64, FIRST_INHERITED = 3, OWN_DESCRIPTORS = 256 };
+enum { WORKERS = 2, JOBS = 64, FIRST_INHERITED = 3, OWN_DESCRIPTORS = 256, ASKED_BODY = 64 << 10 };
 #define DRAIN_NS (10 * NS_PER_S)
 #define LOOK_NS (2 * NS_PER_S)
 #define FORWARD_NS (5 * NS_PER_S) /* for the last of what is passed on */
@@ -81,11 +81,13 @@ static guard_verdict ask_guard(const server *s, const http_message *m)
     return guard_ask(s->guard, receive_route_of(m, &r) ? RIGHT_WRITE : RIGHT_READ, m);
 }
 
-/* Before the body: who may not send has none read. */
+/* Before the body: who may not send has none read, and questions need none. */
 static void on_admit(void *who, http_message *m)
 {
     server *s = who;
+    receive_route r;
     if (ask_guard(s, m) != GUARD_OPEN) m->trouble = HTTP_UNWANTED;
+    if (!receive_route_of(m, &r)) m->body.limit = ASKED_BODY;
 }
 
 static void turn_away(server *s, http_exchange *x, guard_verdict v)
