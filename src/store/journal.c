@@ -196,7 +196,10 @@ bool journal_write(journal *j, buf *group, uint64_t *first_seq, err *e)
         if (!begin_segment(j, group->n, e)) return false;
     journal_segment *s = &j->v[j->n - 1];
     uint64_t next = number_records(group, j->next_seq, s->salt);
-    if (!j->no_sync && vfile_go_direct(j->f) && even_out(group)) s->end = even(s->end);
+    if (!j->no_sync && even_out(group)) { /* the same layout everywhere: it is what tests break */
+        s->end = even(s->end);
+        (void)vfile_go_direct(j->f);
+    }
     if (!vfile_write(j->f, s->end, buf_view(group), e) || (!j->no_sync && !vfile_sync(j->f, e))) {
         /* What the disk has of it is not known.  A new segment that begins with the same number makes it void. */
         give_up(j);
