@@ -164,7 +164,7 @@ bool embedded_run(embedded *x, bool force, bool *done, err *e)
     pthread_mutex_unlock(&x->lock);
     *done = !due;
     if (!due) return true;
-    journal_scan s = {.from = r.through + 1, .to = durable};
+    journal_scan s = {.from = r.through + 1, .to = durable, .once = true};
     bool ok = journal_read(x->vfs, x->dir, &s, compact_item, &r, e);
     if (ok && !r.full && s.last < durable) { /* lost to damage: said, and not waited for */
         ok = x->w || choose_file(&r, &(item){.received = now}, e);

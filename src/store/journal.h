@@ -82,6 +82,7 @@ typedef bool journal_visit(void *who, uint64_t seq, str bytes, err *e);
 
 typedef struct journal_scan {
     const journal_hold *hold; /* look at these segments; NULL: at those that are there */
+    bool once;                /* nobody reads this again: not through the kernel's memory */
     bool stop;                /* set by the visitor: it has seen enough */
     uint64_t from, to;        /* sequence numbers, both inside */
     uint64_t last;            /* seen; from - 1: none */

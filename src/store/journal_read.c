@@ -6,7 +6,8 @@
 
 enum { WINDOW = 1 << 18 };
 
-/* A segment seen through a window that grows to the largest record. */
+/* A segment seen through a window that grows to the largest record.  Place, memory and length are multiples of VFILE_DIRECT, but
+ * for the end of the file. */
 typedef struct window {
     vfile *f;
     char *p;
@@ -14,30 +15,44 @@ typedef struct window {
     uint64_t at; /* of p in the file */
 } window;
 
-static bool window_room(window *w, size_t n, err *e)
+static size_t even_down(size_t n) { return n & ~(size_t)(VFILE_DIRECT - 1); }
+
+static bool window_room(window *w, size_t n, size_t kept, err *e)
 {
     if (n <= w->cap) return true;
-    char *p = realloc(w->p, n);
+    char *p = aligned_alloc(VFILE_DIRECT, n);
     if (!p) return err_sys(e, ENOMEM, "no memory to read the journal");
+    if (kept) memcpy(p, w->p, kept);
+    free(w->p);
     w->p = p;
     w->cap = n;
+    return true;
+}
+
+/* Moves the window to `at`, with n bytes and more behind it if the file has them. */
+static bool move(window *w, uint64_t at, size_t n, err *e)
+{
+    uint64_t from = at - at % VFILE_DIRECT;
+    size_t want = even_down((size_t)(at - from) + n + VFILE_DIRECT - 1), got = 0, kept = 0;
+    if (want < WINDOW) want = WINDOW;
+    if (from >= w->at && from < w->at + w->n) {
+        kept = even_down((size_t)(w->at + w->n - from));
+        if (kept) memmove(w->p, w->p + (from - w->at), kept);
+    }
+    w->at = from;
+    w->n = kept;
+    if (!window_room(w, want, kept, e) ||
+        !vfile_read(w->f, from + kept, w->p + kept, want - kept, &got, e))
+        return false;
+    w->n += got;
     return true;
 }
 
 /* n bytes at `at`, or fewer at the end of the file. */
 static bool look(window *w, uint64_t at, size_t n, str *out, err *e)
 {
-    if (at < w->at || at + n > w->at + w->n) {
-        size_t want = n > WINDOW ? n : WINDOW, got = 0,
-               kept = at >= w->at && at < w->at + w->n ? (size_t)(w->at + w->n - at) : 0;
-        if (!window_room(w, want, e)) return false;
-        if (kept) memmove(w->p, w->p + (at - w->at), kept);
-        w->at = at;
-        w->n = kept;
-        if (!vfile_read(w->f, at + kept, w->p + kept, want - kept, &got, e)) return false;
-        w->n += got;
-    }
-    size_t left = (size_t)(w->at + w->n - at);
+    if ((at < w->at || at + n > w->at + w->n) && !move(w, at, n, e)) return false;
+    size_t left = at < w->at + w->n ? (size_t)(w->at + w->n - at) : 0;
     *out = (str){w->p + (at - w->at), n < left ? n : left};
     return true;
 }
@@ -112,6 +127,7 @@ static bool one_segment(walk *k, sqlite3_vfs *vfs, const char *dir, const journa
     }
     k->w.n = 0;
     k->pending_damage = 0;
+    if (k->s->once) (void)vfile_go_direct(k->w.f);
     k->next = seg->first_seq;
     bool ok = still_there(k, seg, e), end = false;
     for (uint64_t at = JOURNAL_HEADER; ok && !end;) {

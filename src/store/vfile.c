@@ -10,7 +10,8 @@ struct vfile {
     char *path;
     sqlite3_vfs *vfs;
     sqlite3_file *f; /* szOsFile bytes behind this struct */
-    int direct;      /* the same file with O_DIRECT; -1: none */
+    vfile_mode mode;
+    int direct; /* the same file with O_DIRECT; -1: none */
 };
 
 bool sqlite_failed(err *e, int rc, const char *what, const char *path)
@@ -57,6 +58,7 @@ vfile *vfile_open(sqlite3_vfs *vfs, const char *path, vfile_mode mode, err *e)
     memcpy(f->path, path, n);
     f->f = (sqlite3_file *)(void *)(f + 1);
     f->vfs = vfs;
+    f->mode = mode;
     f->direct = -1;
     /* A "super journal": the unix VFS syncs the directory with the first sync of a new one. */
     int flags = SQLITE_OPEN_SUPER_JOURNAL |
@@ -85,13 +87,20 @@ bool vfile_go_direct(vfile *f)
 {
     /* By name: a VFS that breaks things for a test may be the one that is taken when none is named. */
     if (f->direct < 0 && strcmp(f->vfs->zName, "unix") == 0)
-        f->direct = open(f->path, O_WRONLY | O_DIRECT | O_CLOEXEC);
+        f->direct =
+            open(f->path, (f->mode == VFILE_READ ? O_RDONLY : O_WRONLY) | O_DIRECT | O_CLOEXEC);
     return f->direct >= 0;
 }
 
 static bool is_even(uint64_t at, str bytes)
 {
     return (at | bytes.n | (uintptr_t)bytes.p) % VFILE_DIRECT == 0;
+}
+
+static void leave_direct(vfile *f)
+{
+    close(f->direct);
+    f->direct = -1;
 }
 
 /* How much of it went: what did not is left to the usual way, which says why if it cannot either. */
@@ -104,9 +113,22 @@ static size_t write_direct(vfile *f, uint64_t at, str bytes)
         if (n <= 0 || n % VFILE_DIRECT) break;
         done += (size_t)n;
     }
-    if (done == bytes.n) return done;
-    close(f->direct);
-    f->direct = -1;
+    if (done < bytes.n) leave_direct(f);
+    return done;
+}
+
+/* As much as there is; what cannot be read so is left to the usual way. */
+static size_t read_direct(vfile *f, uint64_t at, char *p, size_t n)
+{
+    size_t done = 0;
+    while (done < n) {
+        ssize_t got = pread(f->direct, p + done, n - done, (off_t)(at + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) leave_direct(f);
+        if (got <= 0) break;
+        done += (size_t)got;
+        if (got % VFILE_DIRECT) break; /* the end of the file */
+    }
     return done;
 }
 
@@ -126,6 +148,7 @@ bool vfile_read(vfile *f, uint64_t at, void *p, size_t n, size_t *got, err *e)
     *got = 0;
     if (!vfile_size(f, &size, e)) return false;
     if (at >= size) return true;
+    if (f->direct >= 0 && is_even(at, (str){p, n})) *got = read_direct(f, at, p, n);
     if (n > size - at) n = (size_t)(size - at);
     for (size_t piece; *got < n; *got += piece) {
         piece = n - *got < PIECE_MAX ? n - *got : PIECE_MAX;

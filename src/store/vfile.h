@@ -21,8 +21,8 @@ NODISCARD bool vfile_size(vfile *f, uint64_t *n, err *e);
 NODISCARD bool vfile_read(vfile *f, uint64_t at, void *p, size_t n, size_t *got, err *e);
 NODISCARD bool vfile_write(vfile *f, uint64_t at, str bytes, err *e);
 
-/* Writes that go to the disk without a copy in the kernel's memory: place, address and length have to be multiples of VFILE_DIRECT;
- * others go as usual.  false: not here (the file system, or a VFS that is not the usual one). */
+/* Reads or writes, as it was opened, that go without a copy in the kernel's memory: place, address and length have to be multiples of
+ * VFILE_DIRECT; others go as usual.  false: not here (the file system, or a VFS that is not the usual one). */
 enum { VFILE_DIRECT = 4096 };
 bool vfile_go_direct(vfile *f);
 /* Data on disk; the first sync of a new file also makes its name durable. */
