@@ -42,7 +42,7 @@ export const settled = (page) =>
     page.waitForFunction(
         () =>
             document.querySelector('.live:not(.busy)') &&
-            document.querySelector('.total, [data-nothing], .first, .page'),
+            document.querySelector('.total, [data-nothing], .first, .page, .empty[role=alert]'),
         null,
         { timeout: 20000 },
     );

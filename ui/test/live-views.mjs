@@ -325,11 +325,50 @@ async function traces(url, page) {
     });
 }
 
+async function limits(url, mine) {
+    await check('budgets and errors of the server are said in its words', async () => {
+        const page = await newPage({}, mine);
+        page.removeAllListeners('console'); // where the browser itself says that it was answered 503
+        const cut = async (route) => {
+            const r = await route.fetch({ headers: { ...route.request().headers(), accept: 'application/json' } });
+            await route.fulfill({
+                response: r,
+                json: { ...(await r.json()), partial: true, why: 'the 20 s are over' },
+            });
+        };
+        for (const name of ['heat', 'lanes', 'counts', 'spans']) await page.route(`**/api/v1/${name}?*`, cut);
+        await open(page, url, `${CPU}#view=heat`);
+        await textIs(page, '.view .notice', /The map is not whole: the 20 s are over/, 'heat');
+        await textIs(page, 'body', /The chart is not whole: the 20 s are over/, 'counts');
+        await page.keyboard.press('5');
+        await textIs(page, '.view .notice', /This is not all: the 20 s are over/, 'lanes');
+        await page.click('[data-goto=trace]');
+        await textIs(page, '.page .notice', /This is not all: the 20 s are over/, 'spans');
+        await page.unroute('**/api/v1/heat?*');
+        const refuse = (route) =>
+            route.fulfill({ status: 503, json: { error: 'the answer does not fit the memory budget' } });
+        await page.route('**/api/v1/heat?*', refuse);
+        await open(page, url, `${CPU}#view=heat&q=x`);
+        await textIs(page, '.view', /There is no heat map: the answer does not fit the memory budget/, 'heat, refused');
+        await page.route('**/api/v1/export?*', refuse);
+        await open(page, url, CPU);
+        await textIs(
+            page,
+            '.empty',
+            /This cannot be shown: the answer does not fit the memory budget/,
+            'export, refused',
+        );
+        await there(page, '.plot .u-over', 'without the chart nobody can choose less');
+        await page.close();
+    });
+}
+
 export async function views(url, page, mine) {
     await sendLoop(url, 'other', 'other_loop', 400, Date.parse('2025-11-03T09:14:10Z'));
     await comparison(url, page, mine);
     await heat(url, page);
     await lanes(url, page, mine);
     await traces(url, page);
+    await limits(url, mine);
     must(top(example).total === sum(observed), 'kiln top and kiln traces differ');
 }

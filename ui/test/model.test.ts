@@ -8,7 +8,7 @@ import { packageOf } from '../src/model/package';
 import { sandwichOf } from '../src/model/sandwich';
 import { tableOf } from '../src/model/table';
 import { Tree, TreeBuilder, follow, matchedTotal, pathOf } from '../src/model/tree';
-import { bytes, count, duration, percent, withUnit } from '../src/model/units';
+import { bytes, count, duration, percent, roundSteps, withUnit } from '../src/model/units';
 
 let seed = 7;
 const random = (n: number) => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0) % n;
@@ -211,4 +211,13 @@ test('numbers for people', () => {
     assert.equal(percent(1, 3), '33.3%');
     assert.equal(percent(0, 3), '0%');
     assert.equal(percent(1, 0), '–');
+});
+
+test('steps of axes are round in what people read', () => {
+    const words = (unit: string) => roundSteps(unit)!.map((s) => withUnit(s, unit));
+    assert.ok(
+        words('nanoseconds').every((w) => /^(1|2|5|10|20|30|50|100|200|500|60|\d+0*) (ns|µs|ms|s|min|h)$/.test(w)),
+    );
+    assert.ok(['1 MiB', '500 KiB'].every((w) => words('bytes').includes(w)));
+    assert.ok(roundSteps('seconds')!.includes(60) && roundSteps('count') === null);
 });

@@ -27,6 +27,20 @@ const scaleOf = (list: [string, number][], unit: string): number => list.find(([
 /** ns in one of a unit of time; 0: it is none. */
 export const timeScale = (unit: string): number => scaleOf(TIME, unit);
 
+const DECIMAL = [1, 2, 5, 10, 20, 50, 100, 200, 500];
+
+/** Steps of an axis that are round in the words of withUnit; null: any decimal. */
+export function roundSteps(unit: string): number[] | null {
+    const b = scaleOf(BYTES, unit),
+        t = timeScale(unit);
+    if (b) return Array.from({ length: 6 }, (_, k) => DECIMAL.map((d) => (d * 1024 ** k) / b)).flat();
+    if (!t) return null;
+    const below = [1, 1e3, 1e6].flatMap((k) => DECIMAL.map((d) => d * k)),
+        above = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600].map((s) => s * 1e9),
+        hours = Array.from({ length: 5 }, (_, k) => [1, 2, 5].map((d) => d * 10 ** k * 3600e9)).flat();
+    return [...new Set([...below, ...above, ...hours])].map((ns) => ns / t);
+}
+
 /** Three digits that count. */
 const three = (v: number): string => {
     const a = Math.abs(v);

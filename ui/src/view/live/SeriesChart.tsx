@@ -4,7 +4,7 @@ import uPlot from 'uplot';
 import { hash, oklch } from '../../draw/palette';
 import { Counts } from '../../live/questions';
 import { Span } from '../../live/range';
-import { withUnit } from '../../model/units';
+import { roundSteps, withUnit } from '../../model/units';
 import { useSize } from '../hooks';
 
 export type Side = 'this' | 'base';
@@ -21,6 +21,8 @@ export interface SeriesProps {
 
 const LINES = 8,
     HEIGHT = 110,
+    LEFT = 62,
+    RIGHT = 22,
     EDGE = 32; // a time that is nearer to it would be cut
 
 /** As fine as the steps between ticks are; UTC. */
@@ -119,7 +121,8 @@ export function SeriesChart(p: SeriesProps) {
         const css = getComputedStyle(document.documentElement),
             v = (n: string) => css.getPropertyValue(n).trim(),
             { start, step } = p.counts;
-        const x = lines[0].sum.map((_, i) => (start + i * step) / 1e9);
+        const incrs = roundSteps(p.unit),
+            x = lines[0].sum.map((_, i) => (start + i * step) / 1e9);
         x.push((start + x.length * step) / 1e9); // the end of the last step
         const axis = { stroke: v('--dim'), grid: { stroke: v('--line'), width: 1 }, ticks: { show: false } },
             font = '11px system-ui, sans-serif';
@@ -127,7 +130,7 @@ export function SeriesChart(p: SeriesProps) {
             {
                 width: size.width,
                 height: HEIGHT,
-                padding: [8, 22, 0, 0],
+                padding: [8, RIGHT, 0, 0],
                 tzDate: (t) => uPlot.tzDate(new Date(t * 1e3), 'Etc/UTC'),
                 legend: { show: false },
                 cursor: { y: false, points: { show: false }, drag: { x: false, y: false, setScale: false } },
@@ -143,19 +146,21 @@ export function SeriesChart(p: SeriesProps) {
                         space: 76,
                         gap: 2,
                         grid: { show: false },
-                        values: (u, ticks, _axis, _space, incr) =>
+                        values: (_, ticks, _axis, _space, incr) =>
                             ticks.map((t) => {
-                                const x = u.valToPos(t, 'x'),
-                                    whole = x > EDGE && x < u.over.clientWidth + 22 - EDGE;
+                                const x =
+                                        ((t * 1e3 - p.span[0]) / (p.span[1] - p.span[0])) * (size.width - LEFT - RIGHT),
+                                    whole = x > EDGE - LEFT / 2 && x < size.width - LEFT - EDGE;
                                 return whole ? timeText(t, incr) : '';
                             }),
                     },
                     {
                         ...axis,
                         font,
-                        size: 62,
+                        size: LEFT,
                         gap: 4,
                         space: 32,
+                        ...(incrs && { incrs }),
                         values: (_, ticks) => ticks.map((t) => withUnit(t, p.unit)),
                     },
                 ],
