@@ -223,6 +223,7 @@ void conn_flush(conn *c)
 size_t conn_unsent(const conn *c) { return c->out.n + c->plain_out.n; }
 uint64_t conn_sent(const conn *c) { return c->sent; }
 bool conn_deaf(const conn *c) { return c->mute; }
+int conn_fd(const conn *c) { return c->watch.fd; }
 bool conn_dialled(const conn *c) { return c->state != CONN_DIALLING; }
 tls *conn_tls(const conn *c) { return c->tls; }
 

@@ -40,6 +40,7 @@ size_t conn_unsent(const conn *c);     /* bytes that the kernel did not take yet
 uint64_t conn_sent(const conn *c);     /* bytes that it took so far */
 void conn_pause(conn *c, bool paused); /* a paused connection reads nothing: the peer has to wait */
 bool conn_deaf(const conn *c);    /* the peer takes nothing any more; what is written is dropped */
+int conn_fd(const conn *c);       /* to look at */
 bool conn_dialled(const conn *c); /* the peer was reached */
 tls *conn_tls(const conn *c);     /* NULL: plaintext */
 

@@ -2,6 +2,7 @@
 #include "net/http_server_parts.h"
 
 #include "base/ban.h"
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum {
@@ -229,6 +230,13 @@ void client_watch_clock(client *c, uint64_t now)
     if (!c->tick.armed || c->tick.at > now + wait) loop_arm(s->loop, &c->tick, now + wait);
 }
 
+/* It said something that we have not read yet: if anybody is slow it is us. */
+static bool has_spoken(const client *c)
+{
+    int n = 0, fd = c->conn ? conn_fd(c->conn) : c->first.fd;
+    return ioctl(fd, FIONREAD, &n) == 0 && n > 0;
+}
+
 /* Bytes that move at less than min_rate, in the direction that we wait for. */
 static bool is_stalled(client *c)
 {
@@ -237,7 +245,7 @@ static bool is_stalled(client *c)
     uint64_t sent = c->conn ? conn_sent(c->conn) : 0, in = c->h2 ? h2_heard(c->h2) : c->in;
     client_count_owed(c);
     bool out = c->owed && sent - c->sent0 < least;
-    bool slow = out || (!c->owed && client_is_reading(c) && in - c->in0 < least);
+    bool slow = out || (!c->owed && client_is_reading(c) && in - c->in0 < least && !has_spoken(c));
     c->slow = slow ? c->slow + 1 : 0;
     c->in0 = in, c->sent0 = sent;
     if (c->owed) c->owes_since = loop_now(s->loop), c->owes_sent = sent;
@@ -266,7 +274,7 @@ void client_on_tick(void *who)
         client_leave(c, outer);
         return;
     }
-    if (client_is_heading(c) && age >= s->o.head_ns)
+    if (client_is_heading(c) && age >= s->o.head_ns && !has_spoken(c))
         client_end_counted(c, &s->n.closed_slow);
     else if (is_stalled(c))
         client_end_counted(c, &s->n.closed_slow);
