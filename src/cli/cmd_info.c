@@ -36,7 +36,7 @@ static bool look_closer(cli *c, info *f, err *e)
 static bool show(cli *c, const char *path, json_out *as_json)
 {
     input in;
-    if (!input_open(c, path, &in)) return false;
+    if (!input_open_for(c, path, KEPT_SUMS, &in)) return false; /* a profile for each series */
     err e = {0};
     info f = {.in = &in};
     profile_facts *facts = NULL;

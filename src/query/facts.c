@@ -1,6 +1,7 @@
 #include "query/facts.h"
 
 #include "base/hash.h"
+#include "query/summed.h"
 #include "base/ban.h"
 #include <inttypes.h>
 
@@ -156,6 +157,8 @@ static bool profile_facts_of(work *w, const profile *p, profile_facts *f)
         if (!add_self(w, s.stack, total)) return false;
     }
     find_top(w, f);
+    summed of = profile_summed(w->m, p);
+    if (of.is) f->samples = f->observations = of.n_samples;
     return true;
 }
 

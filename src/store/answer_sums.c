@@ -348,12 +348,21 @@ static bool on_chunk(void *who, const chunk *c, err *e)
 
 /* ---- the result ---- */
 
+/* Neighbours of one resource and scope share them. */
+static void put_envelope(summing *x, const sum_class *c)
+{
+    const sum_class *before = c > x->classes.v ? c - 1 : NULL;
+    bool same = before && (!x->by_series || resource_equal(&before->resource, &c->resource));
+    if (!same) builder_resource(&x->b, x->by_series ? &c->resource : NULL);
+    if (!same || (x->by_series && !scope_equal(&before->scope, &c->scope)))
+        builder_scope(&x->b, x->by_series ? &c->scope : NULL);
+}
+
 static void put_class(summing *x, const sum_class *c, uint32_t first_row)
 {
     uint64_t start = x->k.f.q.start > x->first ? x->k.f.q.start : x->first;
     uint64_t end = x->k.f.q.end && x->k.f.q.end - 1 < x->last ? x->k.f.q.end - 1 : x->last;
-    builder_resource(&x->b, x->by_series ? &c->resource : NULL);
-    builder_scope(&x->b, x->by_series ? &c->scope : NULL);
+    put_envelope(x, c);
     profile *p = builder_profile(&x->b);
     p->sample_type = c->head.sample_type;
     p->has_sample_type = c->head.has_sample_type;
