@@ -72,6 +72,8 @@ void facts_metrics(const facts *f, buf *b)
     metric(b, "gauge", "http", "owed_bytes", "bytes of answers that wait for those who asked",
            http.owed);
     metric(b, "gauge", "pool", "waiting", "jobs that wait for a thread", pool_waiting(f->pool));
+    metric(b, "gauge", "pool", "questions_waiting", "questions that wait for a thread",
+           pool_waiting(f->asked));
     metric(b, "gauge", "server", "start_time_seconds", "when it was started",
            f->started / 1000000000);
     metric(b, "gauge", "server", "ready", "1: takes profiles", f->ready);
@@ -180,6 +182,7 @@ void facts_json(const facts *f, buf *b)
     put_u64(&o, STR("held_bytes"), http.held);
     put_u64(&o, STR("owed_bytes"), http.owed);
     put_u64(&o, STR("jobs_waiting"), pool_waiting(f->pool));
+    put_u64(&o, STR("questions_waiting"), pool_waiting(f->asked));
     json_put_object_end(&o);
     json_put_key(&o, STR("store"));
     json_put_object(&o);

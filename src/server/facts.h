@@ -8,7 +8,7 @@
 typedef struct facts {
     const ingest *ingest;
     const http_server *http;
-    const pool *pool;
+    const pool *pool, *asked; /* of senders, of questions */
     const store *store;
     const struct forward *forward; /* NULL: nothing is passed on */
     const char *store_dir;

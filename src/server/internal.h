@@ -19,7 +19,8 @@ struct server {
     notify notify;
     loop *loop;
     store *store;
-    pool *pool;
+    pool *pool;       /* reads what was sent */
+    pool *asked;      /* answers: a long question keeps no sender waiting */
     forward *forward; /* NULL: nothing is passed on */
     ingest *ingest;
     api *api;

@@ -24,6 +24,7 @@ static facts facts_of(const server *s)
     return (facts){.ingest = s->ingest,
                    .http = s->http,
                    .pool = s->pool,
+                   .asked = s->asked,
                    .store = s->store,
                    .forward = s->forward,
                    .store_dir = s->c.store,
@@ -141,6 +142,7 @@ static void on_knock(void *who)
 {
     server *s = who;
     pool_reap(s->pool);
+    pool_reap(s->asked);
     ingest_settle(s->ingest);
 }
 
@@ -285,9 +287,10 @@ static bool open_all(server *s, err *e)
     http_server_events ev = {.admit = on_admit, .request = on_request, .gone = on_gone, .who = s};
     return (s->loop = loop_open(world_system(), on_knock, s, e)) &&
            (s->store = store_open(s->c.store, &so, e)) &&
-           (s->pool = pool_open(s->loop, WORKERS, JOBS, e)) && open_forward(s, e) &&
+           (s->pool = pool_open(s->loop, WORKERS, JOBS, e)) &&
+           (s->asked = pool_open(s->loop, WORKERS, JOBS, e)) && open_forward(s, e) &&
            (s->ingest = open_ingest(s, e)) &&
-           (s->api = api_open(s->loop, s->pool, &(api_opts){.store = s->c.store}, e)) &&
+           (s->api = api_open(s->loop, s->asked, &(api_opts){.store = s->c.store}, e)) &&
            open_tls(s, e) && (s->guard = guard_open(s->c.write_tokens, s->c.read_tokens, e)) &&
            (s->http = http_server_open(s->loop, &s->c.http, &ev, e)) && listen_all(s, e);
 }
@@ -312,6 +315,7 @@ void server_close(server *s)
     if (!s) return;
     if (s->loop) loop_disarm(s->loop, &s->look), loop_disarm(s->loop, &s->watchdog);
     pool_close(s->pool);
+    pool_close(s->asked);
     store_close(s->store);
     api_close(s->api);
     if (s->ingest) ingest_settle(s->ingest);
