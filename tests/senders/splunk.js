@@ -46,7 +46,7 @@ function turn() {
     burn(30);
 }
 
-const LEAST_TURNS = 12;
+const LEAST_TURNS = 8;
 const end = Date.now() + Number(process.env.RUN_MS);
 let turns = 0;
 const timer = setInterval(async () => {
