@@ -62,7 +62,7 @@ export const result = () => ({ n, failed });
 
 // The page answers in its next frame: what is asked here has some time to become true.
 export const eventually = (page, f, arg, what) =>
-    page.waitForFunction(f, arg, { timeout: 5000, polling: 20 }).catch(() => must(false, what));
+    page.waitForFunction(f, arg, { timeout: 15000, polling: 20 }).catch(() => must(false, what));
 export const viewIs = (page, v) =>
     eventually(page, (x) => document.querySelector('.view').dataset.view === x, v, `the view is not ${v}`);
 export const inAddress = (page, text) =>

@@ -42,6 +42,15 @@ export async function drag(page, selector, from, to, key) {
     if (key) await page.keyboard.up(key);
 }
 
+/** Does something that makes the page load, and waits until it has. */
+async function loading(page, act) {
+    const before = Number(await page.getAttribute('.live', 'data-loads'));
+    await act();
+    await page.waitForFunction((n) => Number(document.querySelector('.live:not(.busy)')?.dataset.loads) > n, before, {
+        timeout: 20000,
+    });
+}
+
 /** Sums by the function on top. */
 function flat(list) {
     const out = new Map();
@@ -155,7 +164,7 @@ async function heat(url, page) {
         await totalIs(page, sum(observed), 'total');
     });
     await check('heat map: a part is chosen, shown, linked to, and looked at closer', async () => {
-        await drag(page, '.heat canvas', 0.2, 0.4);
+        await loading(page, () => drag(page, '.heat canvas', 0.2, 0.4));
         await inAddress(page, 'time=');
         await textIs(page, '.total', /of all/, 'nothing was chosen');
         const [from, to] = await part(page),
@@ -178,7 +187,7 @@ async function heat(url, page) {
         await page.goBack();
         await there(page, '.chips li', 'back');
         await settled(page);
-        await page.keyboard.press('Escape');
+        await loading(page, () => page.keyboard.press('Escape'));
         await totalIs(page, sum(observed), 'all of it');
     });
 }
@@ -201,11 +210,11 @@ async function lanes(url, page, mine) {
         await open(page, url, `${CPU}#view=lanes`);
         await compare(page);
         await shot(page, 'lanes');
-        await drag(page, '.lanes canvas', 0.4, 0.6);
+        await loading(page, () => drag(page, '.lanes canvas', 0.4, 0.6));
         await inAddress(page, 'time=');
         const [from, to] = await part(page);
         await totalIs(page, sum(between(from, to)), 'the part');
-        await page.click('text=all of the time');
+        await loading(page, () => page.click('text=all of the time'));
         await totalIs(page, sum(observed), 'all of it');
         const first = (await page.getAttribute('[data-lane]', 'data-lane')).replace(/ \(.*/, '');
         const b = await canvasBox(page);
@@ -227,7 +236,7 @@ async function lanes(url, page, mine) {
         const b = await canvasBox(page),
             left = 170 / b.width,
             x = (seconds) => left + (seconds / 90) * (1 - left);
-        await drag(page, '.lanes canvas', x(29), x(61));
+        await loading(page, () => drag(page, '.lanes canvas', x(29), x(61)));
         await inAddress(page, 'time=');
         await totalIs(page, sum(observed), 'the time of all of them');
         const thread = (await page.getAttribute('[data-lane]', 'data-lane')).replace(/ \(.*/, ''),

@@ -97,7 +97,7 @@ function Facts({ s, store }: { s: Status; store: StoreNow }) {
             <div>
                 <b data-fact="samples">{count(store.samples)}</b>
                 <span>
-                    samples in {count(store.profiles)} profiles and {count(store.series)} series
+                    samples in files, of {count(store.profiles)} profiles and {count(store.series)} series
                 </span>
             </div>
             <div data-fact="waiting">
