@@ -102,6 +102,15 @@ static void follow(int fd, pid_t pid, double until, bool *acknowledged, uint64_t
     if (WIFEXITED(status)) printf("# the child ended with %d\n", WEXITSTATUS(status));
 }
 
+/* The power may leave any part of a group that was never synced, a good record behind a torn one too: nobody can tell that from
+ * damage.  What was acknowledged is looked for by its numbers. */
+static void on_problem(void *who, const char *text)
+{
+    if (strncmp(text, "journal: ", 9) == 0 && strstr(text, "items are damaged")) return;
+    ++*(uint64_t *)who;
+    printf("# %s\n", text);
+}
+
 static bool verify(const char *dir, const bool *acknowledged, uint64_t n_acknowledged, char *why,
                    size_t size)
 {
@@ -109,10 +118,12 @@ static bool verify(const char *dir, const bool *acknowledged, uint64_t n_acknowl
     store_check c;
     uint32_t *count = calloc(MAX_NUMBERS, sizeof *count);
     store *s = store_open(dir, &(store_opts){.no_threads = true, .vfs = "bad"}, &e);
-    bool ok = s && numbered_count(s, count, MAX_NUMBERS, &e) && store_verify(s, NULL, NULL, &c, &e);
+    uint64_t torn, problems = 0;
+    bool ok = s && numbered_look(s, count, MAX_NUMBERS, &torn, &e) &&
+              store_verify(s, on_problem, &problems, &c, &e);
     if (!ok) snprintf(why, size, "%s", e.msg);
-    if (ok && c.n_problems)
-        ok = snprintf(why, size, "verify has %llu problems", (unsigned long long)c.n_problems) < 0;
+    if (ok && problems)
+        ok = snprintf(why, size, "verify has %llu problems", (unsigned long long)problems) < 0;
     for (size_t i = 0; ok && i < MAX_NUMBERS; i++) {
         if (count[i] > 1) ok = snprintf(why, size, "number %zu is there %u times", i, count[i]) < 0;
         if (acknowledged[i] && !count[i])

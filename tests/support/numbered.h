@@ -35,20 +35,28 @@ static inline bool numbered_model(arena *a, uint64_t number, model *out)
     return builder_finish(&b, out, &e);
 }
 
-/* How often each number below n is in the store. */
-static inline bool numbered_count(store *s, uint32_t *count, uint64_t n, err *e)
+/* How often each number below n is in the store; *damaged: blocks and items that cannot be read. */
+static inline bool numbered_look(store *s, uint32_t *count, uint64_t n, uint64_t *damaged, err *e)
 {
     arena a = {0};
     model m;
-    store_answer x;
+    store_answer x = {0};
     bool ok = store_read(s, &(store_selector){0}, NULL, &a, &m, &x, e);
     for (size_t i = 0; ok && i < m.profiles.n; i++) {
         uint64_t number = m.profiles.v[i].time_unix_nano - 1;
         if (number < n && m.profiles.v[i].n_samples == 40) count[number]++;
     }
-    if (ok && (x.partial || x.n_damaged))
-        ok = err_set(e, ERR_MALFORMED, "%llu blocks or items are damaged",
-                     (unsigned long long)x.n_damaged);
+    if (ok && x.partial) ok = err_set(e, ERR_LIMIT, "not all was read: %s", x.why);
+    *damaged = x.n_damaged;
     arena_free(&a);
     return ok;
+}
+
+/* The same of a store in which nothing is damaged. */
+static inline bool numbered_count(store *s, uint32_t *count, uint64_t n, err *e)
+{
+    uint64_t damaged;
+    if (!numbered_look(s, count, n, &damaged, e)) return false;
+    return !damaged || err_set(e, ERR_MALFORMED, "%llu blocks or items are damaged",
+                               (unsigned long long)damaged);
 }
