@@ -240,6 +240,18 @@ async function person(url) {
             must(await phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what} is too wide`);
         await open(phone, url, ALL);
         await fits('explore');
+        const inside = async (what) => {
+            const out = await phone.$$eval('.live :is(button, select, input)', (l) =>
+                l.filter((e) => e.getBoundingClientRect().right > innerWidth).map((e) => e.title || e.textContent),
+            );
+            must(!out.length, `${what}: cut off: ${out.join(', ')}`);
+        };
+        await inside('explore');
+        await open(phone, url, '?from=2025-11-03T09:14:22.250Z&to=2025-11-03T09:14:28.750Z&against=before');
+        await inside('a comparison');
+        await fits('a comparison');
+        await shot(phone, 'narrow-diff');
+        await open(phone, url, ALL);
         await shot(phone, 'narrow');
         await phone.click('[data-do=range]');
         await shot(phone, 'narrow-range');

@@ -5,7 +5,7 @@ import { bytes, count, duration, utc } from '../../model/units';
 
 const EVERY_MS = 5000;
 
-function Parties(p: { title: string; list: Party[]; now: number; name: string }) {
+function Parties(p: { title: string; list: Party[]; now: number; name: string; none: string }) {
     return (
         <section>
             <h2>{p.title}</h2>
@@ -41,7 +41,7 @@ function Parties(p: { title: string; list: Party[]; now: number; name: string })
                     </table>
                 </div>
             ) : (
-                <p class="dim">Nobody yet, since the server was started.</p>
+                <p class="dim">{p.none}, since the server was started.</p>
             )}
         </section>
     );
@@ -178,8 +178,8 @@ export function HealthPage(p: { again: number; onError(e: unknown): void }) {
     return (
         <div class="page" data-page="health">
             <Facts s={s} store={store} />
-            <Parties title="Senders" name="senders" list={s.senders} now={s.now} />
-            <Parties title="Layouts and formats" name="layouts" list={s.recognised} now={s.now} />
+            <Parties title="Senders" name="senders" none="Nobody yet" list={s.senders} now={s.now} />
+            <Parties title="Layouts and formats" name="layouts" none="Nothing yet" list={s.recognised} now={s.now} />
             <section>
                 <h2>Losses</h2>
                 {losses.length ? (

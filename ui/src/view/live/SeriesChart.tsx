@@ -143,7 +143,7 @@ export function SeriesChart(p: SeriesProps) {
                         ...axis,
                         font,
                         size: 24,
-                        space: 76,
+                        space: size.width < 600 ? 62 : 76,
                         gap: 2,
                         grid: { show: false },
                         values: (_, ticks, _axis, _space, incr) =>
