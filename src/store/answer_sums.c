@@ -1,57 +1,6 @@
-#include "store/answer.h"
+#include "store/summing.h"
 
-#include "model/graft.h"
-#include "store/told.h"
 #include "base/ban.h"
-
-/* What is added up apart: a type, or with by_series a resource and a scope besides. */
-typedef struct sum_class {
-    profile head; /* strings of the result */
-    resource resource;
-    scope scope;
-    told told; /* by_series */
-    /* What is in use at a time is not added up: a newer profile of the series takes the place of what there is. */
-    bool level;
-    uint64_t newest;   /* end of the newest profile so far */
-    uint32_t replaced; /* how often that happened */
-    /* Samples of the result, unless attributes tell them apart. */
-    u32s stacks;
-    i64s sums;
-    hash_index by_stack; /* of the first by_stack.n of them */
-} sum_class;
-
-/* A sample of the result. */
-typedef struct sum_row {
-    uint32_t class, stack, list_at, n_list;
-    uint32_t replaced; /* that of the class: otherwise the row was taken away */
-    int64_t sum;
-    uint32_t next; /* of the class: index + 1 */
-} sum_row;
-
-typedef struct summing {
-    look k;
-    reader *r;
-    bool by_series, by_attributes;
-    arena *a;
-    builder b;
-    arena *work; /* of the dictionary at hand */
-    arena *keep; /* classes and rows */
-    bool second; /* a dictionary has been settled */
-    graft g;
-    cutter cut;
-    VEC(sum_class) classes;
-    VEC(sum_row) rows;
-    u32s lists; /* attributes of rows */
-    hash_index by_row;
-
-    /* Sums by stack of the dictionary at hand, of one class. */
-    int64_t *dense;
-    uint32_t *touched; /* stacks that have a sum */
-    bool *is_touched;
-    size_t n_dense, n_touched;
-    uint32_t class; /* UINT32_MAX: nothing in it */
-    uint64_t first, last;
-} summing;
 
 static bool no_room(err *e)
 {
@@ -346,75 +295,6 @@ static bool on_chunk(void *who, const chunk *c, err *e)
     return true;
 }
 
-/* ---- the result ---- */
-
-/* Neighbours of one resource and scope share them. */
-static void put_envelope(summing *x, const sum_class *c)
-{
-    const sum_class *before = c > x->classes.v ? c - 1 : NULL;
-    bool same = before && (!x->by_series || resource_equal(&before->resource, &c->resource));
-    if (!same) builder_resource(&x->b, x->by_series ? &c->resource : NULL);
-    if (!same || (x->by_series && !scope_equal(&before->scope, &c->scope)))
-        builder_scope(&x->b, x->by_series ? &c->scope : NULL);
-}
-
-static void put_class(summing *x, const sum_class *c, uint32_t first_row)
-{
-    uint64_t start = x->k.f.q.start > x->first ? x->k.f.q.start : x->first;
-    uint64_t end = x->k.f.q.end && x->k.f.q.end - 1 < x->last ? x->k.f.q.end - 1 : x->last;
-    put_envelope(x, c);
-    profile *p = builder_profile(&x->b);
-    p->sample_type = c->head.sample_type;
-    p->has_sample_type = c->head.has_sample_type;
-    p->period_type = c->head.period_type;
-    p->period = c->head.period;
-    p->time_unix_nano = start;
-    p->duration_nano = end > start ? end - start : 0;
-    if (x->by_series) told_put(&c->told, &x->b, p);
-    for (uint32_t i = first_row; i; i = x->rows.v[i - 1].next) {
-        const sum_row *r = &x->rows.v[i - 1];
-        builder_sample(&x->b, &(sample){.stack = r->stack,
-                                        .attrs = r->n_list ? x->lists.v + r->list_at : NULL,
-                                        .n_attrs = r->n_list,
-                                        .values = &r->sum,
-                                        .n_values = 1});
-    }
-}
-
-static bool put_classes(summing *x, err *e)
-{
-    uint32_t *first = arena_new(x->keep, uint32_t, x->classes.n);
-    if (!first || (x->by_series && !builder_index(&x->b))) return no_room(e);
-    for (size_t i = x->rows.n; i-- > 0;) {
-        sum_row *r = &x->rows.v[i];
-        if (r->replaced != x->classes.v[r->class].replaced) continue;
-        r->next = first[r->class];
-        first[r->class] = (uint32_t)i + 1;
-    }
-    for (size_t i = 0; i < x->classes.n; i++) put_class(x, &x->classes.v[i], first[i]);
-    return true;
-}
-
-/* Samples that are a stack and a sum: the columns are there already. */
-static bool put_columns(summing *x, model *m, err *e)
-{
-    size_t n = 0, at = 0;
-    for (size_t i = 0; i < x->classes.n; i++) n += x->classes.v[i].stacks.n;
-    m->values.v = arena_array(x->a, n, sizeof *m->values.v);
-    if (!m->values.v) return no_room(e);
-    m->values.n = m->values.cap = n;
-    for (size_t i = 0; i < x->classes.n; i++) {
-        const sum_class *c = &x->classes.v[i];
-        profile *p = &m->profiles.v[i];
-        p->n_samples = c->stacks.n;
-        p->stack = c->stacks.v;
-        p->value_span = (spans){.base = (uint32_t)at, .stride = 1};
-        if (c->sums.n) memcpy(m->values.v + at, c->sums.v, c->sums.n * sizeof *c->sums.v);
-        at += c->sums.n;
-    }
-    return true;
-}
-
 bool answer_sums(reader *r, const store_selector *q, const store_read_opts *o, arena *a, model *out,
                  store_answer *answer, err *e)
 {
@@ -438,8 +318,8 @@ bool answer_sums(reader *r, const store_selector *q, const store_read_opts *o, a
     x.b.unique = true;
     ok = ok && reader_begin(r, e) && reader_look(r, &x.k, e);
     reader_end(r);
-    ok = ok && put_classes(&x, e) && reader_name(r, o && o->names, &x.b, e) &&
-         builder_finish(&x.b, out, e) && (x.by_attributes || put_columns(&x, out, e));
+    ok = ok && summing_put(&x, e) && reader_name(r, o && o->names, &x.b, e) &&
+         builder_finish(&x.b, out, e) && (x.by_attributes || summing_put_columns(&x, out, e));
     look_close(&x.k, r->world);
     return ok;
 }

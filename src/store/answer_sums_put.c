@@ -1,0 +1,74 @@
+#include "store/summing.h"
+
+#include "base/ban.h"
+
+static bool no_room(err *e)
+{
+    return err_set(e, ERR_LIMIT, "the answer does not fit the memory budget");
+}
+
+/* Neighbours of one resource and scope share them. */
+static void put_envelope(summing *x, const sum_class *c)
+{
+    const sum_class *before = c > x->classes.v ? c - 1 : NULL;
+    bool same = before && (!x->by_series || resource_equal(&before->resource, &c->resource));
+    if (!same) builder_resource(&x->b, x->by_series ? &c->resource : NULL);
+    if (!same || (x->by_series && !scope_equal(&before->scope, &c->scope)))
+        builder_scope(&x->b, x->by_series ? &c->scope : NULL);
+}
+
+static void put_class(summing *x, const sum_class *c, uint32_t first_row)
+{
+    uint64_t start = x->k.f.q.start > x->first ? x->k.f.q.start : x->first;
+    uint64_t end = x->k.f.q.end && x->k.f.q.end - 1 < x->last ? x->k.f.q.end - 1 : x->last;
+    put_envelope(x, c);
+    profile *p = builder_profile(&x->b);
+    p->sample_type = c->head.sample_type;
+    p->has_sample_type = c->head.has_sample_type;
+    p->period_type = c->head.period_type;
+    p->period = c->head.period;
+    p->time_unix_nano = start;
+    p->duration_nano = end > start ? end - start : 0;
+    if (x->by_series) told_put(&c->told, &x->b, p);
+    for (uint32_t i = first_row; i; i = x->rows.v[i - 1].next) {
+        const sum_row *r = &x->rows.v[i - 1];
+        builder_sample(&x->b, &(sample){.stack = r->stack,
+                                        .attrs = r->n_list ? x->lists.v + r->list_at : NULL,
+                                        .n_attrs = r->n_list,
+                                        .values = &r->sum,
+                                        .n_values = 1});
+    }
+}
+
+bool summing_put(summing *x, err *e)
+{
+    uint32_t *first = arena_new(x->keep, uint32_t, x->classes.n);
+    if (!first || (x->by_series && !builder_index(&x->b))) return no_room(e);
+    for (size_t i = x->rows.n; i-- > 0;) {
+        sum_row *r = &x->rows.v[i];
+        if (r->replaced != x->classes.v[r->class].replaced) continue;
+        r->next = first[r->class];
+        first[r->class] = (uint32_t)i + 1;
+    }
+    for (size_t i = 0; i < x->classes.n; i++) put_class(x, &x->classes.v[i], first[i]);
+    return true;
+}
+
+bool summing_put_columns(summing *x, model *m, err *e)
+{
+    size_t n = 0, at = 0;
+    for (size_t i = 0; i < x->classes.n; i++) n += x->classes.v[i].stacks.n;
+    m->values.v = arena_array(x->a, n, sizeof *m->values.v);
+    if (!m->values.v) return no_room(e);
+    m->values.n = m->values.cap = n;
+    for (size_t i = 0; i < x->classes.n; i++) {
+        const sum_class *c = &x->classes.v[i];
+        profile *p = &m->profiles.v[i];
+        p->n_samples = c->stacks.n;
+        p->stack = c->stacks.v;
+        p->value_span = (spans){.base = (uint32_t)at, .stride = 1};
+        if (c->sums.n) memcpy(m->values.v + at, c->sums.v, c->sums.n * sizeof *c->sums.v);
+        at += c->sums.n;
+    }
+    return true;
+}
