@@ -208,7 +208,7 @@ uint32_t builder_function(builder *b, const function *f)
     dict *d = &b->m.dict;
     if (!f->name && !f->system_name && !f->filename && !f->start_line) return 0;
     if (!room(b, &b->functions)) return fail(b), 0;
-    uint64_t h = hash_function(b, f);
+    uint64_t h = b->unique ? 0 : hash_function(b, f);
     uint32_t i = b->unique ? 0 : hash_first(&b->functions, h);
     for (uint32_t at; !b->unique && hash_next(&b->functions, &i, h, &at); i++) {
         const function *o = &d->functions.v[at];
@@ -238,7 +238,8 @@ uint32_t builder_location(builder *b, uint32_t mapping_i, uint64_t address, cons
     dict *d = &b->m.dict;
     if (!mapping_i && !address && !n_lines && !n_attrs) return 0;
     if (!room(b, &b->locations)) return fail(b), 0;
-    uint64_t h = hash_location(b, mapping_i, address, lines, n_lines, attrs, n_attrs);
+    uint64_t h =
+        b->unique ? 0 : hash_location(b, mapping_i, address, lines, n_lines, attrs, n_attrs);
     uint32_t i = b->unique ? 0 : hash_first(&b->locations, h);
     for (uint32_t at; !b->unique && hash_next(&b->locations, &i, h, &at); i++) {
         const location *o = &d->locations.v[at];

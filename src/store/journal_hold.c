@@ -52,6 +52,7 @@ static bool hold_one(journal_hold *h, const char *dir, const journal_segment *s,
 static bool still_listed(const journal_hold *h, sqlite3_vfs *vfs, const char *dir, err *e)
 {
     segment_list now;
+    if (!h->n) return true;
     if (!segments_list(vfs, dir, &now, e)) return false;
     size_t i = 0, k = 0;
     for (; i < h->n; i++, k++) {
