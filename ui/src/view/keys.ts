@@ -1,5 +1,5 @@
 // What keys do, wherever the focus is.
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import { ColorBy } from '../draw/palette';
 import { State, View } from '../state';
 
@@ -43,7 +43,8 @@ function act(a: KeyActions, key: string): boolean {
 }
 
 export function useKeys(a: KeyActions): void {
-    useEffect(() => {
+    // at once: the next key may come before the next frame, and acts on what this one did
+    useLayoutEffect(() => {
         const down = (e: KeyboardEvent) => {
             const typing =
                 (e.target instanceof HTMLInputElement && !['checkbox', 'file'].includes(e.target.type)) ||
