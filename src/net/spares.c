@@ -12,15 +12,19 @@ void spares_take(spares *s, size_t want, buf *b)
     size_t i = 0;
     if (b->p) return;
     while (i + 1 < SPARES_CLASSES && classes[i].bytes < want) i++;
-    b->p = s->of[i].n ? s->of[i].v[--s->of[i].n] : malloc(classes[i].bytes);
-    if (b->p) b->cap = classes[i].bytes;
+    char *p = s->of[i].n ? s->of[i].v[--s->of[i].n]
+                         : aligned_alloc(SPARES_ROOM, SPARES_ROOM + classes[i].bytes);
+    if (!p) return;
+    b->p = p + SPARES_ROOM;
+    b->head = SPARES_ROOM;
+    b->cap = classes[i].bytes;
 }
 
 void spares_give(spares *s, buf *b)
 {
     char *p = b->p ? b->p - b->head : NULL;
     size_t cap = b->cap + b->head, i = SPARES_CLASSES;
-    while (i && classes[i - 1].bytes != cap) i--;
+    while (i && SPARES_ROOM + classes[i - 1].bytes != cap) i--;
     if (i && s->of[i - 1].n < classes[i - 1].most)
         s->of[i - 1].v[s->of[i - 1].n++] = p;
     else

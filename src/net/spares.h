@@ -3,7 +3,7 @@
 #pragma once
 #include "base/buf.h"
 
-enum { SPARES_CLASSES = 3, SPARES_MOST = 128 };
+enum { SPARES_CLASSES = 3, SPARES_MOST = 128, SPARES_ROOM = 4096 };
 
 /* The zero value is empty. */
 typedef struct spares {
@@ -14,7 +14,8 @@ typedef struct spares {
 } spares;
 
 /* Gives a buffer without memory room for `want` bytes, or for the first megabyte of them: who only says that much will come should
- * not have all of it at once. */
+ * not have all of it at once.  Before it lies a page that is the buffer's, too (head): what is put there makes a copy
+ * unnecessary. */
 void spares_take(spares *s, size_t want, buf *b);
 /* Takes the memory of a buffer, which is empty then and keeps its limit. */
 void spares_give(spares *s, buf *b);

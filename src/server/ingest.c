@@ -219,10 +219,10 @@ static void free_arena(ingest *i, arena *a)
 }
 
 /* What only reading needed.  While the disk is slow many requests wait for it: they should be small. */
-static void let_go(request *r)
+static void let_go(request *r, bool body)
 {
-    if (r->x) http_message_answered(http_exchange_message(r->x));
-    http_message_free(&r->message);
+    if (r->x && body) http_message_answered(http_exchange_message(r->x));
+    if (body) http_message_free(&r->message);
     if (r->arena.live || r->arena.spare) free_arena(r->of, &r->arena);
     free(r->ledger);
     r->ledger = NULL;
@@ -241,7 +241,7 @@ static void free_request(request *r)
 {
     ingest *i = r->of;
     r->x = NULL;
-    let_go(r);
+    let_go(r, true);
     buf_free(&r->onward);
     if (i->n_spare == SPARE_REQUESTS) {
         free(r);
@@ -304,6 +304,20 @@ void ingest_settle(ingest *i)
     }
 }
 
+enum { LEND = 64 << 10 };
+
+/* A large message stays where it came in until it is durable: it is the request's own then, whatever becomes of its sender. */
+static bool lend_body(request *r, store_item *item)
+{
+    http_message *m = r->message.body.p || !r->x ? &r->message : http_exchange_message(r->x);
+    const buf *b = &m->body;
+    if (item->bytes.n < LEND || item->bytes.p < b->p || item->bytes.p > b->p + b->n) return false;
+    item->before = (size_t)(item->bytes.p - b->p) + b->head;
+    item->after = b->cap - (size_t)(item->bytes.p - b->p) - item->bytes.n;
+    if (m != &r->message) http_message_move(m, &r->message);
+    return true;
+}
+
 static void on_push(void *who) { store_push(((ingest *)who)->store); }
 
 /* The request is read: into the store with it. */
@@ -328,10 +342,11 @@ static void keep(request *r, const ledger *losses)
                        .more = true,
                        .done = on_durable,
                        .cookie = r};
+    bool lent = lend_body(r, &item);
     if (store_put(i->store, &item, &r->why)) { /* copied; on_durable has the rest */
         if (!i->push.armed)
             loop_arm(i->loop, &i->push, 0); /* when this round of the loop is over */
-        let_go(r);
+        let_go(r, !lent);
         return;
     }
     fail(r, r->why.code == ERR_LIMIT ? VERDICT_PRESSED

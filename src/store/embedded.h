@@ -23,7 +23,7 @@ typedef struct pending {
 } pending;
 
 typedef struct group {
-    buf bytes; /* records */
+    journal_group records;
     pending *v;
     size_t n, cap;
     content_key *keys; /* that its items brought */

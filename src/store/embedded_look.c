@@ -110,7 +110,7 @@ bool embedded_stats(store *s, arena *a, store_stats *out, err *e)
     pthread_mutex_unlock(&x->reading);
     pthread_mutex_lock(&x->lock);
     out->queue_items = x->n_put - x->n_settled;
-    out->queue_bytes = x->next.bytes.n + x->in_flight;
+    out->queue_bytes = journal_group_bytes(&x->next.records) + x->in_flight;
     pthread_mutex_unlock(&x->lock);
     if (out->files.n) qsort(out->files.v, out->files.n, sizeof *out->files.v, by_name);
     return ok;

@@ -8,7 +8,7 @@
 
 void group_free(group *g)
 {
-    buf_free(&g->bytes);
+    journal_group_free(&g->records);
     free(g->v);
     free(g->keys);
     *g = (group){0};
@@ -18,8 +18,7 @@ void group_free(group *g)
 
 static void group_reset(group *g)
 {
-    if (g->bytes.cap > KEEP_GROUP) buf_free(&g->bytes);
-    buf_reset(&g->bytes);
+    journal_group_reset(&g->records, KEEP_GROUP);
     g->n = g->n_keys = 0;
     g->n_items = g->oldest = 0;
 }
@@ -58,10 +57,10 @@ static bool refuse_early(embedded *x, size_t bytes, err *e)
         if (e) *e = x->broken;
         return false;
     }
-    if (x->next.bytes.n + x->in_flight + bytes > x->o.max_queue) {
+    size_t wait = journal_group_bytes(&x->next.records) + x->in_flight;
+    if (wait + bytes > x->o.max_queue) {
         x->n.refused_full++;
-        return err_set(e, ERR_LIMIT, "the queue of the store is full (%zu bytes wait)",
-                       x->next.bytes.n + x->in_flight);
+        return err_set(e, ERR_LIMIT, "the queue of the store is full (%zu bytes wait)", wait);
     }
     return true;
 }
@@ -153,11 +152,33 @@ static bool look_over_profiles(embedded *x, prepared *w, pending *p, err *e)
     return true;
 }
 
-static void add_record(embedded *x, const item *to)
+enum { LEND = 64 << 10 }; /* what is smaller is copied: many to a page, one write for all */
+
+/* The record around the bytes where they are, if there is room. */
+static bool lend_record(embedded *x, const store_item *i, const item *to)
 {
-    size_t at = journal_begin(&x->next.bytes);
-    put_item(&x->next.bytes, to);
-    journal_end(&x->next.bytes, at);
+    if (!i->before || to->bytes.n < LEND) return false;
+    buf_reset(&x->encoded); /* the bytes came: it is free */
+    put_item_head(&x->encoded, to);
+    size_t head = JOURNAL_RECORD + x->encoded.n, n = to->bytes.n;
+    uintptr_t at = (uintptr_t)to->bytes.p, from = (at - head) & ~(uintptr_t)(JOURNAL_EVEN - 1);
+    if (x->encoded.failed || at - from > i->before || journal_even(at + n) - (at + n) > i->after)
+        return false;
+    uint16_t gap = (uint16_t)(at - from - head);
+    char *p = (char *)from;
+    memcpy(p + JOURNAL_RECORD, x->encoded.p, x->encoded.n);
+    memcpy(p + head - ITEM_GAP, &gap, ITEM_GAP);
+    memset(p + head, 0, gap);
+    return journal_lend(&x->next.records, p, (size_t)(at - from) - JOURNAL_RECORD + n);
+}
+
+static void add_record(embedded *x, const store_item *i, const item *to)
+{
+    if (!lend_record(x, i, to)) {
+        size_t at = journal_begin(&x->next.records);
+        put_item(&x->next.records.copied, to);
+        journal_end(&x->next.records, at);
+    }
     x->next.n_items++;
     if (!x->next.oldest) x->next.oldest = to->received;
 }
@@ -177,7 +198,7 @@ static bool put_locked(embedded *x, const store_item *i, prepared *w, err *e)
     buf losses = {0};
     put_ledger(&losses, i->ledger);
     w->to.ledger = buf_view(&losses);
-    add_record(x, &w->to); /* a group that lacks memory is refused when it is written */
+    add_record(x, i, &w->to); /* a group that lacks memory is refused when it is written */
     buf_free(&losses);
     return true;
 }
@@ -272,13 +293,13 @@ static bool write_group(embedded *x, err *e)
     group g = x->next;
     x->next = x->busy;
     x->busy = g;
-    x->in_flight = x->busy.bytes.n;
+    x->in_flight = journal_group_bytes(&x->busy.records);
     pthread_mutex_unlock(&x->lock);
 
     err why = {0};
     uint64_t first = 0;
     pthread_mutex_lock(&x->writing);
-    bool ok = !x->busy.n_items || journal_write(&x->j, &x->busy.bytes, &first, &why);
+    bool ok = !x->busy.n_items || journal_write(&x->j, &x->busy.records, &first, &why);
     pthread_mutex_unlock(&x->writing);
     embedded_at(x, ok ? "synced" : "refused");
 

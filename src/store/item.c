@@ -2,11 +2,10 @@
 
 #include "base/ban.h"
 
-enum { ITEM_VERSION = 1 };
+enum { ITEM_VERSION = 1, ITEM_WITH_GAP = 2 };
 
-void put_item(buf *b, const item *x)
+static void put_facts(buf *b, const item *x)
 {
-    put_varint(b, ITEM_VERSION);
     put_fixed64(b, x->received);
     put_fixed64(b, x->first);
     put_fixed64(b, x->last);
@@ -19,13 +18,27 @@ void put_item(buf *b, const item *x)
     put_varint(b, x->n_profiles);
     buf_put(b, x->keys, x->n_profiles * sizeof(content_key));
     buf_put(b, x->skip, (x->n_profiles + 7) / 8);
+}
+
+void put_item(buf *b, const item *x)
+{
+    put_varint(b, ITEM_VERSION);
+    put_facts(b, x);
     buf_put(b, x->bytes.p, x->bytes.n);
+}
+
+void put_item_head(buf *b, const item *x)
+{
+    put_varint(b, ITEM_WITH_GAP);
+    put_facts(b, x);
+    buf_put(b, "\0", ITEM_GAP);
 }
 
 bool take_item(str bytes, item *out)
 {
     taker t = taker_of(bytes);
-    if (take_varint(&t) != ITEM_VERSION) return false;
+    uint64_t version = take_varint(&t);
+    if (version != ITEM_VERSION && version != ITEM_WITH_GAP) return false;
     *out = (item){0};
     out->received = take_fixed64(&t);
     out->first = take_fixed64(&t);
@@ -42,6 +55,11 @@ bool take_item(str bytes, item *out)
     out->n_profiles = (size_t)n;
     out->keys = (const uint8_t *)take_bytes(&t, n * sizeof(content_key)).p;
     out->skip = (const uint8_t *)take_bytes(&t, (n + 7) / 8).p;
+    if (version == ITEM_WITH_GAP) {
+        str gap = take_bytes(&t, ITEM_GAP);
+        if (t.bad) return false;
+        (void)take_bytes(&t, (uint64_t)(uint8_t)gap.p[0] | (uint64_t)(uint8_t)gap.p[1] << 8);
+    }
     out->bytes = (str){(const char *)t.p, taker_left(&t)};
     return !t.bad;
 }

@@ -28,6 +28,9 @@ static inline content_key item_key(const item *x, size_t i)
 }
 
 void put_item(buf *b, const item *x);
+/* All but the bytes, which begin `gap` bytes behind it: what lies between is written, but means nothing. */
+enum { ITEM_GAP = 2 }; /* bytes that the gap itself takes, the last ones */
+void put_item_head(buf *b, const item *x);
 /* Views into `bytes`.  false: damaged. */
 NODISCARD bool take_item(str bytes, item *out);
 

@@ -1,31 +1,9 @@
 #include "store/journal.h"
 
 #include "store/journal_file.h"
-#include "base/hash_long.h"
 #include <errno.h>
 #include <unistd.h>
 #include "base/ban.h"
-
-/* ---- records in a group ---- */
-
-size_t journal_begin(buf *group)
-{
-    size_t at = group->n;
-    if (!buf_reserve(group, JOURNAL_RECORD)) return at;
-    memset(group->p + at, 0, JOURNAL_RECORD);
-    group->n += JOURNAL_RECORD;
-    return at;
-}
-
-void journal_end(buf *group, size_t at)
-{
-    if (group->failed) return;
-    uint64_t n = group->n - at - JOURNAL_RECORD, zero = 0;
-    uint64_t h = hash_long(group->p + at + JOURNAL_RECORD, (size_t)n);
-    memcpy(group->p + at + 24, &n, 8);
-    memcpy(group->p + at + 32, &h, 8);
-    buf_put(group, &zero, (size_t)(-n & 7));
-}
 
 /* ---- the writer ---- */
 
@@ -78,7 +56,7 @@ bool journal_open(journal *j, sqlite3_vfs *vfs, const char *dir, const world *w,
     bool ok = true;
     for (size_t i = 0; ok && i < list.n; i++) ok = add_segment(j, list.v[i], e);
     free(list.v);
-    journal_scan scan = {.from = through + 1, .to = UINT64_MAX};
+    journal_scan scan = {.from = through + 1, .to = UINT64_MAX, .once = true};
     ok = ok && (no_sync || sync_segments(j, through, e));
     ok = ok && journal_read(vfs, dir, &scan, skip_record, NULL, e);
     if (ok && scan.last >= j->next_seq) j->next_seq = scan.last + 1;
@@ -153,61 +131,38 @@ static bool begin_segment(journal *j, uint64_t bytes, err *e)
     return false;
 }
 
-/* Gives the records of the group their numbers and the segment's salt. */
-static uint64_t number_records(buf *group, uint64_t seq, uint64_t salt)
+/* All of the group behind what is there, and on the disk. */
+static bool write_parts(journal *j, const journal_group *g, uint64_t at, err *e)
 {
-    for (size_t at = 0; at < group->n; seq++) {
-        uint64_t n;
-        char *p = group->p + at;
-        memcpy(&n, p + 24, 8);
-        memcpy(p + 8, &seq, 8);
-        memcpy(p + 16, &salt, 8);
-        record_seal(p);
-        at += JOURNAL_RECORD + (size_t)((n + 7) & ~UINT64_C(7));
-    }
-    return seq;
+    str few[33], *parts = few;
+    size_t n = 2 * g->n + 1;
+    if (n > ARRAY_LEN(few) && !(parts = malloc(n * sizeof *parts)))
+        return err_sys(e, ENOMEM, "no memory for a group of items");
+    bool ok = vfile_write_all(j->f, at, parts, journal_parts(g, parts), e);
+    if (parts != few) free(parts);
+    return ok && (j->no_sync || vfile_sync(j->f, e));
 }
 
-static uint64_t even(uint64_t n) { return (n + JOURNAL_EVEN - 1) & ~(uint64_t)(JOURNAL_EVEN - 1); }
-
-/* Zeros up to a multiple of JOURNAL_EVEN, in memory that begins at one.  The memory stays the group's: once it is large enough nothing
- * is copied. */
-static bool even_out(buf *group)
+bool journal_write(journal *j, journal_group *g, uint64_t *first_seq, err *e)
 {
-    size_t n = group->n, whole = (size_t)even(n);
-    if (group->head || group->cap < whole || (uintptr_t)group->p % JOURNAL_EVEN) {
-        size_t cap = (size_t)even(group->cap > whole ? group->cap : whole);
-        char *p = aligned_alloc(JOURNAL_EVEN, cap);
-        if (!p) return false;
-        memcpy(p, group->p, n);
-        size_t limit = group->limit;
-        buf_free(group);
-        *group = (buf){.p = p, .n = n, .cap = cap, .limit = limit};
-    }
-    memset(group->p + n, 0, whole - n);
-    group->n = whole;
-    return true;
-}
-
-bool journal_write(journal *j, buf *group, uint64_t *first_seq, err *e)
-{
-    if (group->failed) return err_sys(e, ENOMEM, "no memory for a group of items");
-    if (!j->f || even(j->v[j->n - 1].end) + even(group->n) > JOURNAL_SEGMENT)
-        if (!begin_segment(j, group->n, e)) return false;
+    if (g->copied.failed) return err_sys(e, ENOMEM, "no memory for a group of items");
+    uint64_t want = journal_even(journal_group_bytes(g)) + JOURNAL_EVEN;
+    if (!j->f || j->v[j->n - 1].end + want > JOURNAL_SEGMENT)
+        if (!begin_segment(j, want, e)) return false;
     journal_segment *s = &j->v[j->n - 1];
-    uint64_t next = number_records(group, j->next_seq, s->salt);
-    if (!j->no_sync && even_out(group)) { /* the same layout everywhere: it is what tests break */
-        s->end = even(s->end);
-        (void)vfile_go_direct(j->f);
-    }
-    if (!vfile_write(j->f, s->end, buf_view(group), e) || (!j->no_sync && !vfile_sync(j->f, e))) {
+    uint64_t next = journal_number(g, j->next_seq, s->salt);
+    bool even =
+        !j->no_sync && journal_even_out(g); /* the same layout everywhere: it is what tests break */
+    if (even) (void)vfile_go_direct(j->f);
+    if (even || g->n) s->end = journal_even(s->end);
+    if (!write_parts(j, g, s->end, e)) {
         /* What the disk has of it is not known.  A new segment that begins with the same number makes it void. */
         give_up(j);
         return false;
     }
     *first_seq = j->next_seq;
     j->next_seq = next;
-    s->end += group->n;
+    s->end += journal_group_bytes(g);
     return true;
 }
 

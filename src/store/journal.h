@@ -9,22 +9,17 @@
  *     that could not be synced and was never acknowledged.
  * (2) A record counts when its salt is its segment's: segments are used again (writing over blocks that the disk has already
  *     is cheaper), and what lay there before has another salt.
- * (3) A group begins behind the one before it, or at the next multiple of JOURNAL_EVEN: so it can be written without the kernel
- *     copying it.  What lies between are zeros, or what was there before.
+ * (3) A record begins behind the one before it, or at the next multiple of JOURNAL_EVEN: so groups can be written without the
+ *     kernel copying them.  What lies between are zeros, or what was there before.
  * (4) The header is written before the records, so who reads a record and then finds the header unchanged has read well. */
 #pragma once
-#include "store/bytes.h"
+#include "store/journal_group.h"
 #include "store/vfile.h"
 #include "net/world.h"
 
 #define JOURNAL_SEGMENT (UINT64_C(16) << 20)
 #define JOURNAL_RESERVE (UINT64_C(1) << 20) /* taken from the disk when a segment begins */
-enum {
-    JOURNAL_RECORD = 40,
-    JOURNAL_HEADER = 64,
-    JOURNAL_SPARES = 4,
-    JOURNAL_EVEN = VFILE_DIRECT, /* a group may begin at the next multiple */
-};
+enum { JOURNAL_HEADER = 64, JOURNAL_SPARES = 4 };
 
 typedef struct journal_segment {
     uint32_t number;
@@ -44,10 +39,6 @@ typedef struct journal {
     uint64_t next_seq;
 } journal;
 
-/* Room for a record in a group; its bytes follow, then journal_end. */
-size_t journal_begin(buf *group);
-void journal_end(buf *group, size_t at);
-
 /* Takes up what is there, with sequence numbers above `through`. */
 NODISCARD bool journal_open(journal *j, sqlite3_vfs *vfs, const char *dir, const world *w,
                             bool no_sync, uint64_t through, err *e);
@@ -55,7 +46,7 @@ NODISCARD bool journal_open(journal *j, sqlite3_vfs *vfs, const char *dir, const
 void journal_close(journal *j, uint64_t through);
 
 /* Numbers the records of the group, writes and syncs them.  *first_seq: of the first.  false: none of them counts. */
-NODISCARD bool journal_write(journal *j, buf *group, uint64_t *first_seq, err *e);
+NODISCARD bool journal_write(journal *j, journal_group *g, uint64_t *first_seq, err *e);
 
 /* Removes (or keeps for writing over) segments whose records are all <= through. */
 void journal_release(journal *j, uint64_t through);

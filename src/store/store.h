@@ -87,6 +87,8 @@ typedef void store_done(void *cookie, const store_result *r);
 typedef struct store_item {
     const model *model; /* checked; NULL: the store decodes `bytes` */
     str bytes; /* the same as OTLP protobuf of `layout`, without compression; empty: the store encodes `model` */
+    size_t before,
+        after; /* bytes around them that the store may write to, as it may read `bytes`, until `done`: it need not copy then */
     layout layout; /* of bytes, LAYOUT_UNKNOWN: find out */
 
     str sender; /* who sent it, for people: "10.0.0.7:51234 grpc OTel-OTLP-Exporter/1.2"; may be empty */

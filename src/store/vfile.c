@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include "base/ban.h"
 
@@ -92,9 +93,11 @@ bool vfile_go_direct(vfile *f)
     return f->direct >= 0;
 }
 
-static bool is_even(uint64_t at, str bytes)
+static bool is_even(uint64_t at, const str *v, size_t n)
 {
-    return (at | bytes.n | (uintptr_t)bytes.p) % VFILE_DIRECT == 0;
+    for (size_t i = 0; i < n; i++)
+        if (v[i].n) at |= v[i].n | (uintptr_t)v[i].p;
+    return at % VFILE_DIRECT == 0;
 }
 
 static void leave_direct(vfile *f)
@@ -103,18 +106,25 @@ static void leave_direct(vfile *f)
     f->direct = -1;
 }
 
-/* How much of it went: what did not is left to the usual way, which says why if it cannot either. */
-static size_t write_direct(vfile *f, uint64_t at, str bytes)
+enum { PARTS = 64 }; /* of one system call */
+
+/* Whether all of it went: otherwise the usual way writes it again, and says why if it cannot either. */
+static bool write_direct(vfile *f, uint64_t at, const str *v, size_t n)
 {
-    size_t done = 0;
-    while (done < bytes.n) {
-        ssize_t n = pwrite(f->direct, bytes.p + done, bytes.n - done, (off_t)(at + done));
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0 || n % VFILE_DIRECT) break;
-        done += (size_t)n;
+    struct iovec some[PARTS];
+    for (size_t i = 0; i < n;) {
+        int k = 0;
+        size_t bytes = 0;
+        for (; i < n && k < PARTS; i++) {
+            if (!v[i].n) continue;
+            some[k++] = (struct iovec){(char *)(uintptr_t)v[i].p, v[i].n};
+            bytes += v[i].n;
+        }
+        ssize_t done = k ? pwritev(f->direct, some, k, (off_t)at) : 0;
+        if (done < 0 || (size_t)done != bytes) return leave_direct(f), false;
+        at += bytes;
     }
-    if (done < bytes.n) leave_direct(f);
-    return done;
+    return true;
 }
 
 /* As much as there is; what cannot be read so is left to the usual way. */
@@ -148,7 +158,7 @@ bool vfile_read(vfile *f, uint64_t at, void *p, size_t n, size_t *got, err *e)
     *got = 0;
     if (!vfile_size(f, &size, e)) return false;
     if (at >= size) return true;
-    if (f->direct >= 0 && is_even(at, (str){p, n})) *got = read_direct(f, at, p, n);
+    if (f->direct >= 0 && is_even(at, &(str){p, n}, 1)) *got = read_direct(f, at, p, n);
     if (n > size - at) n = (size_t)(size - at);
     for (size_t piece; *got < n; *got += piece) {
         piece = n - *got < PIECE_MAX ? n - *got : PIECE_MAX;
@@ -162,13 +172,20 @@ bool vfile_read(vfile *f, uint64_t at, void *p, size_t n, size_t *got, err *e)
 
 bool vfile_write(vfile *f, uint64_t at, str bytes, err *e)
 {
-    size_t done = f->direct >= 0 && is_even(at, bytes) ? write_direct(f, at, bytes) : 0;
-    for (size_t piece; done < bytes.n; done += piece) {
+    for (size_t done = 0, piece; done < bytes.n; done += piece) {
         piece = bytes.n - done < PIECE_MAX ? bytes.n - done : PIECE_MAX;
         int rc =
             f->f->pMethods->xWrite(f->f, bytes.p + done, (int)piece, (sqlite3_int64)(at + done));
         if (rc != SQLITE_OK) return sqlite_failed(e, rc, "cannot be written", f->path);
     }
+    return true;
+}
+
+bool vfile_write_all(vfile *f, uint64_t at, const str *parts, size_t n, err *e)
+{
+    if (f->direct >= 0 && is_even(at, parts, n) && write_direct(f, at, parts, n)) return true;
+    for (size_t i = 0; i < n; at += parts[i++].n)
+        if (!vfile_write(f, at, parts[i], e)) return false;
     return true;
 }
 

@@ -20,6 +20,8 @@ NODISCARD bool vfile_size(vfile *f, uint64_t *n, err *e);
 /* Up to n bytes; *got is less at the end of the file. */
 NODISCARD bool vfile_read(vfile *f, uint64_t at, void *p, size_t n, size_t *got, err *e);
 NODISCARD bool vfile_write(vfile *f, uint64_t at, str bytes, err *e);
+/* Several parts, one behind the other. */
+NODISCARD bool vfile_write_all(vfile *f, uint64_t at, const str *parts, size_t n, err *e);
 
 /* Reads or writes, as it was opened, that go without a copy in the kernel's memory: place, address and length have to be multiples of
  * VFILE_DIRECT; others go as usual.  false: not here (the file system, or a VFS that is not the usual one). */

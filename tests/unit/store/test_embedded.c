@@ -467,6 +467,91 @@ static void refuses_under_pressure(void **state)
     place_free(&p);
 }
 
+/* ---- large items that stay where they are ---- */
+
+enum { LENT_PAGE = 4096, LENT_SIZE = 300 << 10 };
+
+/* A numbered profile with a payload, somewhere in memory that the store may write to around it. */
+typedef struct lent {
+    char *memory;
+    str bytes;
+    size_t before, after;
+} lent;
+
+static lent lend_number(uint64_t number, size_t size, size_t at, digests *want)
+{
+    arena a = {0};
+    model m;
+    err e = {0};
+    buf b = {0};
+    lent x = {.memory = aligned_alloc(LENT_PAGE, LENT_SIZE), .before = at};
+    assert_true(numbered_model(&a, number, &m));
+    m.profiles.v[0].original_payload_format = STR("test");
+    m.profiles.v[0].original_payload = (str){arena_zero(&a, size), size};
+    digests_of(want, &m);
+    assert_ok(otlp_encode(&m, NULL, &b, &e), &e);
+    assert_true(at + b.n <= LENT_SIZE);
+    memset(x.memory, 0xaa, LENT_SIZE);
+    memcpy(x.memory + at, b.p, b.n);
+    x.bytes = (str){x.memory + at, b.n};
+    x.after = LENT_SIZE - at - b.n;
+    buf_free(&b);
+    arena_free(&a);
+    return x;
+}
+
+/* Large and small ones in turn, with room before them that is just enough, more than enough, and none; with O_DIRECT and without. */
+static void keeps_what_is_lent(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t size, at;
+    } cases[] = {{70000, LENT_PAGE + 5},
+                 {100, LENT_PAGE},
+                 {200000, LENT_PAGE},
+                 {100, 9},
+                 {66000, 100},
+                 {80000, 400},
+                 {150000, 3 * LENT_PAGE - 1},
+                 {100, 8},
+                 {100, 8},
+                 {131000, LENT_PAGE + 300},
+                 {90000, 0}};
+    for (int synced = 0; synced < 2; synced++) {
+        place p = place_new();
+        digests want = {0};
+        lent v[ARRAY_LEN(cases)];
+        err e = {0};
+        store_opts o = {.no_threads = true, .no_sync = !synced};
+        store *s = open_at(p.dir, NULL, o);
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+            v[i] = lend_number(i, cases[i].size, cases[i].at, &want);
+            store_item item = {.bytes = v[i].bytes,
+                               .before = v[i].before,
+                               .after = v[i].after,
+                               .sender = STR("lender")};
+            assert_ok(store_put(s, &item, &e), &e);
+            if (i % 4 == 3) assert_ok(store_commit(s, &e), &e);
+        }
+        assert_ok(store_commit(s, &e), &e);
+        assert_int_not_equal(v[0].memory[0], (char)0xaa); /* the record is there ... */
+        assert_int_equal(v[1].memory[0], (char)0xaa);     /* ... and a small one elsewhere */
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) free(v[i].memory);
+        check_same(s, &want, "lent", "raw");
+        store_close(s);
+        s = open_at(p.dir, NULL, o);
+        check_same(s, &want, "lent", "opened again");
+        store_check checked = {0};
+        assert_ok(store_verify(s, NULL, NULL, &checked, &e), &e);
+        assert_u64(checked.n_problems, 0);
+        assert_ok(store_compact(s, &e), &e);
+        check_same(s, &want, "lent", "compacted");
+        store_close(s);
+        digests_free(&want);
+        place_free(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -474,7 +559,7 @@ int main(void)
         cmocka_unit_test(removes_by_bytes),         cmocka_unit_test(sets_damaged_files_aside),
         cmocka_unit_test(serves_the_journal_alone), cmocka_unit_test(finds_changed_bytes),
         cmocka_unit_test(reads_beside_the_writer),  cmocka_unit_test(refuses_under_pressure),
-        cmocka_unit_test(decodes_outside_the_lock),
+        cmocka_unit_test(decodes_outside_the_lock), cmocka_unit_test(keeps_what_is_lent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
