@@ -37,6 +37,7 @@ typedef struct load {
     message *v;
     size_t n;
     bool http1;
+    uint16_t port;
     uint64_t to_send, streams, next;
     uint64_t run; /* the first half of every id */
     uint64_t taken, refused, failed;
@@ -61,6 +62,7 @@ typedef struct peer {
     request at;
     char head[256], answer[HEAD];
     size_t n_head, n_answer, skip; /* skip: bytes of the answer's body */
+    bool ends;                     /* the server closes the connection behind its answer */
 } peer;
 
 static bool next_request(load *l, request *r)
@@ -224,7 +226,9 @@ static void settle_h1(peer *p, const char *head)
     else
         p->of->failed++;
     p->open = 0;
-    begin_h1(p);
+    const char *how = header_of(head, "connection");
+    p->ends = how && !strncasecmp(how, " close", 6);
+    if (!p->ends) begin_h1(p);
 }
 
 /* false: no HTTP. */
@@ -266,10 +270,11 @@ static bool receive(peer *p)
     }
 }
 
-static void open_peer(peer *p, load *l, uint16_t port, int ep)
+static void open_peer(peer *p, load *l, int ep)
 {
-    struct sockaddr_in a = {
-        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_port = htons(l->port),
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int on = 1;
     *p = (peer){.of = l, .fd = socket(AF_INET, SOCK_STREAM, 0)};
     if (connect(p->fd, (struct sockaddr *)&a, sizeof a)) perror("load"), exit(1);
@@ -328,7 +333,9 @@ static bool run(load *l, peer *peers, size_t n_peers, int ep)
         if (n == 0) return fprintf(stderr, "load: no answer for 30 s\n"), false;
         for (int i = 0; i < n; i++) {
             peer *p = ev[i].data.ptr;
-            if (p->fd >= 0 && (!receive(p) || !transmit(p))) lose(p), alive--;
+            bool ok = p->fd < 0 || (receive(p) && transmit(p));
+            if (!ok && !p->ends) lose(p), alive--;
+            if (p->fd >= 0 && p->ends) close(p->fd), open_peer(p, l, ep);
         }
     }
     return true;
@@ -341,6 +348,7 @@ int main(int argc, char **argv)
     if (argc < 6)
         return fprintf(stderr, "usage: load [--http1] PORT REQUESTS CONNECTIONS STREAMS FILE...\n"),
                2;
+    l.port = (uint16_t)strtoul(argv[1], NULL, 10);
     l.to_send = strtoull(argv[2], NULL, 10), l.streams = strtoull(argv[4], NULL, 10);
     l.n = (size_t)(argc - 5);
     size_t n_peers = strtoull(argv[3], NULL, 10);
@@ -350,8 +358,7 @@ int main(int argc, char **argv)
         if (!read_file(&l.v[i], argv[5 + i])) return 1;
     int ep = epoll_create1(0);
     double began = now();
-    for (size_t i = 0; i < n_peers; i++)
-        open_peer(&peers[i], &l, (uint16_t)strtoul(argv[1], NULL, 10), ep);
+    for (size_t i = 0; i < n_peers; i++) open_peer(&peers[i], &l, ep);
     if (!run(&l, peers, n_peers, ep)) return 1;
     printf("{\"taken\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"failed\": %" PRIu64
            ", \"seconds\": %.3f}\n",
