@@ -133,7 +133,9 @@ __attribute__((constructor)) static void begin(void)
                       .exclude = getenv("PROBE_EXCLUDE"),
                       .say = say,
                       .leaving = leaving};
+    static char whole[4 << 20]; /* a batch is one write: a forked child writes to the same file */
     out = fdopen((int)number("PROBE_FD", 3), "w");
+    if (out) setvbuf(out, whole, _IOFBF, sizeof whole);
     take_ms = (unsigned)number("PROBE_TAKE", 100);
     if (!out || !capture_open(&o, &e)) {
         fprintf(out ? out : stderr, "say not started: %s\n", e.msg);
