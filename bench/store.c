@@ -601,6 +601,7 @@ int main(int argc, char **argv)
     print(&r, q, 3, rows, out);
     if (out) fclose(out);
     bool good = (double)r.store_bytes <= 8 * (double)r.samples;
+    if (rows) good &= r.rows_s >= 5 * (r.put_s + r.compact_s);
     for (size_t i = 0; rows && i < 3; i++)
         good &= q[i].rows_ms >= 10 * q[i].kiln_ms && q[i].sum == q[i].rows_sum;
     return good ? 0 : 4;

@@ -118,7 +118,8 @@ bool http_message_add(http_message *m, http_headers *to, str name, str value, er
         return err_set(e, ERR_LIMIT, "more than %d headers", HTTP_MAX_HEADERS);
     if (name.n > HTTP_MAX_HEAD - m->n_head || value.n > HTTP_MAX_HEAD - m->n_head - name.n)
         return err_set(e, ERR_LIMIT, "headers of more than %d bytes", HTTP_MAX_HEAD);
-    size_t n = name.n + value.n, cost = 2 * n; /* the blocks of an arena double: half may be empty */
+    size_t n = name.n + value.n,
+           cost = 2 * n; /* the blocks of an arena double: half may be empty */
     if (m->n_head + n > SMALL_HEAD && !has_room(m, cost))
         return err_set(e, ERR_SYS, "too much is being sent at once");
     http_header h = {http_message_keep(m, name), http_message_keep(m, value)};
