@@ -362,12 +362,20 @@ static void add(http_header *to, size_t *n, str name, str value)
     to[(*n)++] = (http_header){name, value};
 }
 
+/* Made of names of our own tables (see recognise): nothing a sender wrote gets into a header. */
+static void add_recognised(const received *got, receive_reply *out)
+{
+    if (got->recognised[0])
+        add(out->head, &out->n_head, STR("kiln-recognised"), str_of(got->recognised));
+}
+
 static void answer_grpc(grpc_code code, const received *got, str text, uint64_t retry_ns,
                         receive_reply *out)
 {
     out->status = 200;
     add(out->head, &out->n_head, STR("content-type"), STR("application/grpc"));
     if (code == GRPC_OK) {
+        add_recognised(got, out);
         uint8_t prefix[GRPC_PREFIX];
         buf message = {0};
         put_success(&message, got);
@@ -395,6 +403,7 @@ static void answer_http(const receive_route *r, unsigned status, grpc_code code,
     out->status = status;
     add(out->head, &out->n_head, STR("content-type"),
         r->json ? STR("application/json") : STR("application/x-protobuf"));
+    if (code == GRPC_OK) add_recognised(got, out);
     if (code == GRPC_OK && r->json)
         put_success_json(r, &out->body, got);
     else if (code == GRPC_OK)

@@ -48,7 +48,8 @@ typedef struct received {
     size_t n_items;    /* profiles, or log records */
     size_t n_rejected; /* of these, said in the partial success */
     char why[RECEIVE_TEXT];
-    char recognised[48]; /* "otlp 1.9", "otlp-json", "pprof", "splunk-logs" */
+    char recognised
+        [48]; /* "otlp 1.9", "otlp-json", "pprof", "splunk-logs": our words, no sender's */
     /* Of an upload, so that whoever sent it can find it: */
     char service[96];     /* service.name of its first resource; empty: none, or a longer one */
     uint64_t first, last; /* Unix ns around what was measured; 0: it does not say when */
@@ -75,7 +76,8 @@ typedef struct receive_reply {
     buf text, details; /* behind trailers */
 } receive_reply;
 
-/* `got` of VERDICT_TAKEN, otherwise `why`; retry_ns of PRESSED and UNAVAILABLE.  Free with receive_reply_free. */
+/* `got` of VERDICT_TAKEN, otherwise `why`; retry_ns of PRESSED and UNAVAILABLE.  What was recognised is said in the head,
+ * `kiln-recognised: otlp 1.10`, which views `got`.  Free with receive_reply_free. */
 void receive_answer(const receive_route *r, verdict v, const received *got, const err *why,
                     uint64_t retry_ns, receive_reply *out);
 void receive_reply_free(receive_reply *r);

@@ -184,6 +184,13 @@ static answer_kind judged(const receive_reply *r, bool grpc, answer *out)
     return out->kind;
 }
 
+static str recognised_in(const receive_reply *r)
+{
+    for (size_t i = 0; i < r->n_head; i++)
+        if (str_eq(r->head[i].name, STR("kiln-recognised"))) return r->head[i].value;
+    return (str){0};
+}
+
 static void test_requests(void **state)
 {
     (void)state;
@@ -203,6 +210,8 @@ static void test_requests(void **state)
         assert_int_equal(v == VERDICT_TAKEN, e.code == ERR_OK);
         if (v == VERDICT_TAKEN && c->body == GOOD) assert_string_equal(got.recognised, "otlp 1.10");
         receive_answer(&r, v, &got, &e, 0, &reply);
+        str told = recognised_in(&reply);
+        assert_true(str_eq(told, v == VERDICT_TAKEN ? str_of(got.recognised) : (str){0}));
         if (judged(&reply, c->grpc, &said) != c->kind)
             fail_msg("%s: %d %s", c->name, said.kind, said.text);
         receive_reply_free(&reply);
