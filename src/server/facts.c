@@ -57,6 +57,7 @@ void facts_metrics(const facts *f, buf *b)
     ingest_counts in = ingest_count(f->ingest);
     http_server_counts http = http_server_count(f->http);
     store_counters kept = store_counted(f->store);
+    store_gauges now = store_gauged(f->store);
 #define X(name, what) metric(b, "counter", "ingest", #name, what, in.name);
     INGEST_COUNTERS(X)
 #undef X
@@ -65,6 +66,9 @@ void facts_metrics(const facts *f, buf *b)
 #undef X
 #define X(name, what) metric(b, "counter", "store", #name, what, kept.name);
     STORE_COUNTERS(X)
+#undef X
+#define X(name, what) metric(b, "gauge", "store", #name, what, now.name);
+    STORE_GAUGES(X)
 #undef X
     metric(b, "gauge", "http", "connections", "connections now", http.connections);
     metric(b, "gauge", "http", "exchanges", "requests without an answer now", http.exchanges);
@@ -152,6 +156,7 @@ void facts_json(const facts *f, buf *b)
     ingest_counts in = ingest_count(f->ingest);
     http_server_counts http = http_server_count(f->http);
     store_counters kept = store_counted(f->store);
+    store_gauges now = store_gauged(f->store);
     size_t n;
     json_out o = {.b = b};
     json_put_object(&o);
@@ -188,6 +193,9 @@ void facts_json(const facts *f, buf *b)
     json_put_object(&o);
 #define X(name, what) put_u64(&o, STR(#name), kept.name);
     STORE_COUNTERS(X)
+#undef X
+#define X(name, what) put_u64(&o, STR(#name), now.name);
+    STORE_GAUGES(X)
 #undef X
     json_put_object_end(&o);
     if (f->forward) {

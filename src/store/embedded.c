@@ -347,6 +347,7 @@ const store_engine engine_embedded = {
     .counts = on_counts,
     .put_names = on_put_names,
     .counted = on_counted,
+    .gauged = embedded_gauged,
     .stats = embedded_stats,
     .verify = embedded_verify,
 };

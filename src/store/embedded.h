@@ -106,6 +106,7 @@ void embedded_quarantine(embedded *x, day_name name, const err *why);
 void embedded_set_aside(embedded *x, const char *name, const err *why); /* under `work` */
 
 /* embedded_look.c */
+store_gauges embedded_gauged(const store *s);
 bool embedded_stats(store *s, arena *a, store_stats *out, err *e);
 bool embedded_verify(store *s, void (*problem)(void *who, const char *line), void *who,
                      store_check *out, err *e);

@@ -69,22 +69,56 @@ static bool add_beside(store_stats *out, const char *name, uint64_t bytes)
     return true;
 }
 
+/* NULL: there are no more. */
+static const char *next_file(DIR *d, uint64_t *bytes)
+{
+    for (struct dirent *f; (f = readdir(d));) {
+        struct stat st;
+        *bytes = 0;
+        if (fstatat(dirfd(d), f->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
+            continue;
+        *bytes = (uint64_t)st.st_size;
+        return f->d_name;
+    }
+    return NULL;
+}
+
 static bool walk_directory(embedded *x, bool beside, arena *a, store_stats *out, err *e)
 {
     DIR *d = opendir(x->dir);
     if (!d) return err_sys(e, errno, "%s: cannot be read", x->dir);
     bool ok = true;
-    for (struct dirent *f; ok && (f = readdir(d));) {
-        struct stat st;
-        if (fstatat(dirfd(d), f->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
-            continue;
-        str s = str_of(f->d_name);
+    uint64_t bytes;
+    for (const char *name; ok && (name = next_file(d, &bytes));) {
+        str s = str_of(name);
         bool is_beside = str_ends(s, STR("-wal")) || str_ends(s, STR("-shm"));
-        if (is_beside && beside) add_beside(out, f->d_name, (uint64_t)st.st_size);
-        if (!is_beside && !beside) ok = add_file(x, f->d_name, (uint64_t)st.st_size, a, out, e);
+        if (is_beside && beside) add_beside(out, name, bytes);
+        if (!is_beside && !beside) ok = add_file(x, name, bytes, a, out, e);
     }
     closedir(d);
     return ok;
+}
+
+static uint64_t bytes_on_disk(const embedded *x)
+{
+    DIR *d = opendir(x->dir);
+    uint64_t total = 0, bytes;
+    while (d && next_file(d, &bytes)) total += bytes;
+    if (d) closedir(d);
+    return total;
+}
+
+store_gauges embedded_gauged(const store *s)
+{
+    embedded *x = (embedded *)(uintptr_t)s;
+    store_gauges out = {.disk_bytes = bytes_on_disk(x)};
+    pthread_mutex_lock(&x->lock);
+    out.raw_items = x->raw_items;
+    out.raw_bytes = x->raw_bytes;
+    out.queue_items = x->n_put - x->n_settled;
+    out.queue_bytes = journal_group_bytes(&x->next.records) + x->in_flight;
+    pthread_mutex_unlock(&x->lock);
+    return out;
 }
 
 static bool on_waiting(void *who, const raw_item *i, bool *stop, err *e)
@@ -108,10 +142,6 @@ bool embedded_stats(store *s, arena *a, store_stats *out, err *e)
         reader_end(&x->r);
     }
     pthread_mutex_unlock(&x->reading);
-    pthread_mutex_lock(&x->lock);
-    out->queue_items = x->n_put - x->n_settled;
-    out->queue_bytes = journal_group_bytes(&x->next.records) + x->in_flight;
-    pthread_mutex_unlock(&x->lock);
     if (out->files.n) qsort(out->files.v, out->files.n, sizeof *out->files.v, by_name);
     return ok;
 }

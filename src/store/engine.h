@@ -29,6 +29,7 @@ typedef struct store_engine {
                    arena *a, store_buckets *out, store_answer *x, err *e);
     bool (*put_names)(store *s, const model *m, uint64_t *n, err *e);
     store_counters (*counted)(const store *s);
+    store_gauges (*gauged)(const store *s);
     bool (*stats)(store *s, arena *a, store_stats *out, err *e);
     bool (*verify)(store *s, void (*problem)(void *who, const char *line), void *who,
                    store_check *out, err *e);

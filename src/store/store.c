@@ -90,6 +90,7 @@ bool store_put_names(store *s, const model *m, uint64_t *n, err *e)
 }
 
 store_counters store_counted(const store *s) { return s->engine->counted(s); }
+store_gauges store_gauged(const store *s) { return s->engine->gauged(s); }
 bool store_get_stats(store *s, arena *a, store_stats *out, err *e)
 {
     return s->engine->stats(s, a, out, e);

@@ -291,6 +291,22 @@ typedef struct store_counters {
 /* Since the store was opened. */
 store_counters store_counted(const store *s);
 
+#define STORE_GAUGES(X)                                                                            \
+    X(disk_bytes, "bytes of all files of the store now")                                           \
+    X(raw_items, "items acknowledged that wait for compaction")                                    \
+    X(raw_bytes, "bytes of them in the journal")                                                   \
+    X(queue_items, "items put that are not on disk yet")                                           \
+    X(queue_bytes, "bytes of them")
+
+typedef struct store_gauges {
+#define X(name, what) uint64_t name;
+    STORE_GAUGES(X)
+#undef X
+} store_gauges;
+
+/* As it is now, of a store that is open for writing; cheap, no file is read: for whoever asks every few seconds. */
+store_gauges store_gauged(const store *s);
+
 typedef struct store_file {
     str name;
     uint64_t bytes;       /* with its write-ahead log */
@@ -301,9 +317,8 @@ typedef struct store_file {
 } store_file;
 
 typedef struct store_stats {
-    uint64_t bytes;                /* all files */
-    uint64_t raw_items, raw_bytes; /* acknowledged and not yet compacted */
-    uint64_t queue_items, queue_bytes;
+    uint64_t bytes;                           /* all files */
+    uint64_t raw_items, raw_bytes;            /* acknowledged and not yet compacted */
     uint64_t n_series, n_profiles, n_samples; /* compacted */
     uint64_t max_age, max_bytes;
     VEC(store_file) files; /* oldest first */
