@@ -23,7 +23,6 @@
 typedef enum check_severity { CHECK_INFO, CHECK_WARNING, CHECK_ERROR } check_severity;
 
 const char *check_severity_name(check_severity s); /* "info", "warning", "error" */
-NODISCARD bool check_severity_from_name(str name, check_severity *out);
 
 typedef struct check_rule {
     const char *id;    /* "P-01"; "WIRE": not protobuf of this layout; "UNKNOWN": a field of none */

@@ -15,13 +15,6 @@ const char *check_severity_name(check_severity s)
     return (unsigned)s < ARRAY_LEN(severity_names) ? severity_names[s] : "?";
 }
 
-bool check_severity_from_name(str name, check_severity *out)
-{
-    for (size_t i = 0; i < ARRAY_LEN(severity_names); i++)
-        if (str_eq(name, str_of(severity_names[i]))) return *out = (check_severity)i, true;
-    return false;
-}
-
 const check_rule *check_rules(size_t *n)
 {
     *n = RULE_COUNT;

@@ -240,7 +240,7 @@ static exit_code do_export(cli *c, store *s)
 /* ---- import ---- */
 
 typedef struct importing {
-    uint64_t stored, duplicates, refused;
+    uint64_t stored, duplicates;
 } importing;
 
 static void on_done(void *who, const store_result *r)
@@ -248,7 +248,6 @@ static void on_done(void *who, const store_result *r)
     importing *x = who;
     x->stored += r->n_stored;
     x->duplicates += r->n_duplicates;
-    x->refused += r->refused ? r->n_profiles : 0;
 }
 
 static bool import_one(cli *c, store *s, const char *path, importing *x)

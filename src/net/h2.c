@@ -533,11 +533,3 @@ void h2_drain(h2 *s)
     int32_t last = nghttp2_session_get_last_proc_stream_id(s->ng);
     (void)nghttp2_submit_goaway(s->ng, NGHTTP2_FLAG_NONE, last, NGHTTP2_NO_ERROR, NULL, 0);
 }
-
-void h2_reset(h2 *s, int32_t id)
-{
-    stream *t = stream_of(s, id);
-    if (!t) return;
-    t->told = true;
-    (void)refuse(s, id);
-}

@@ -65,5 +65,3 @@ size_t h2_owes(const h2 *s);
 uint64_t h2_heard(const h2 *s);
 /* Server: requests that were let go for others (http_pool) are done: h2_deliver hands them out. */
 void h2_end_troubled(h2 *s);
-/* Ends a stream early, without an event. */
-void h2_reset(h2 *s, int32_t stream);

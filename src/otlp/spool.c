@@ -167,13 +167,6 @@ void spool_forked(spool *s)
 size_t spool_count(const spool *s) { return s->n - s->first; }
 uint64_t spool_bytes(const spool *s) { return s->bytes; }
 
-uint64_t spool_items(const spool *s)
-{
-    uint64_t n = 0;
-    for (size_t i = s->first; i < s->n; i++) n += s->v[i].items;
-    return n;
-}
-
 void spool_drop_oldest(spool *s)
 {
     if (s->first == s->n) return;

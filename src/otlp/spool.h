@@ -32,7 +32,6 @@ NODISCARD bool spool_put(spool *s, str bytes, size_t items, uint64_t wall, spool
 
 size_t spool_count(const spool *s);
 uint64_t spool_bytes(const spool *s);
-uint64_t spool_items(const spool *s); /* in all batches */
 
 /* The oldest batch: its items and bytes (file_release gives them back).  false with e->code ERR_OK: empty. */
 NODISCARD bool spool_oldest(const spool *s, size_t *items, file_bytes *out, err *e);

@@ -87,14 +87,6 @@ void answer_texts(answer_node *in, const char *key, const str *v, size_t n)
     put_many(in, key, ANSWER_TEXTS, v, n);
 }
 
-const answer_node *answer_get(const answer_node *in, const char *key)
-{
-    if (!in || in->kind != ANSWER_OBJECT) return NULL;
-    for (const answer_node *x = in->first; x; x = x->next)
-        if (str_eq(x->key, str_of(key))) return x;
-    return NULL;
-}
-
 /* ---- cutting ---- */
 
 void answer_may_cut(answer_node *x) { x->cuts = true; }

@@ -78,9 +78,6 @@ void answer_u32s(answer_node *in, const char *key, const uint32_t *v, size_t n);
 void answer_f64s(answer_node *in, const char *key, const double *v, size_t n);
 void answer_texts(answer_node *in, const char *key, const str *v, size_t n);
 
-/* The member of that name; NULL: none. */
-const answer_node *answer_get(const answer_node *in, const char *key);
-
 /* A list, or an object of columns, whose end matters least: answer_shorten may take it.  All of them are as long as the longest,
  * or shorter, together. */
 void answer_may_cut(answer_node *x);

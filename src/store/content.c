@@ -66,13 +66,13 @@ void put_scope(buf *b, const scope *s)
 
 typedef XXH128_hash_t hash128;
 
-struct content {
+typedef struct content {
     const model *m;
     hash128 *string, *attribute, *mapping, *function, *location, *stack;
     uint8_t *known; /* bits, by table and index */
     size_t base[6]; /* of each table in `known` */
     buf b;          /* what is being hashed; entries nest, each cuts it back */
-};
+} content;
 
 static bool begin(content *c, const model *m, arena *a)
 {
@@ -185,19 +185,6 @@ static hash128 of_stack(content *c, uint32_t i)
 }
 
 static content_key key_of(hash128 h) { return (content_key){h.low64, h.high64}; }
-
-content *content_open(const model *m, arena *a)
-{
-    content *c = arena_new(a, content, 1);
-    return c && begin(c, m, a) ? c : NULL;
-}
-
-content_key content_location(content *c, uint32_t i) { return key_of(of_location(c, i)); }
-
-void content_close(content *c)
-{
-    if (c) buf_free(&c->b);
-}
 
 /* ---- profiles ---- */
 

@@ -17,12 +17,6 @@ static inline bool content_key_equal(content_key a, content_key b)
     return a.low == b.low && a.high == b.high;
 }
 
-/* Hashes of what the dictionary of a checked model holds, made on first use. */
-typedef struct content content;
-NODISCARD content *content_open(const model *m, arena *a); /* NULL: the arena's budget */
-content_key content_location(content *c, uint32_t i);
-void content_close(content *c); /* NULL is fine */
-
 /* The keys of all profiles of a checked model, n of them into `out`.  Scratch comes from `a`.  ERR_LIMIT. */
 NODISCARD bool content_keys(const model *m, arena *a, content_key *out, err *e);
 

@@ -62,11 +62,6 @@ framing framing_detect(str head, bool whole)
     return whole && head.n >= 4 && lengths_tile(head) ? FRAMING_LENGTHS : FRAMING_NONE;
 }
 
-const char *framing_name(framing f)
-{
-    return f == FRAMING_LENGTHS ? "lengths" : f == FRAMING_JSON ? "json" : "none";
-}
-
 frames frames_of(str in, size_t max_payload, arena *a)
 {
     return (frames){

@@ -35,7 +35,6 @@ typedef struct payload {
 
 /* Looks at the first bytes; `whole` says that they are all there is. */
 framing framing_detect(str head, bool whole);
-const char *framing_name(framing f); /* "none", "lengths", "json" */
 
 typedef struct frames {
     framing framing;

@@ -50,7 +50,6 @@ typedef struct otlp_response {
 } otlp_response;
 
 NODISCARD bool otlp_response_decode(const void *p, size_t n, otlp_response *out, err *e);
-NODISCARD bool otlp_response_encode(const otlp_response *r, buf *out, err *e);
 
 /* Finds the first thing wrong with the bytes under this layout and puts sentence, byte and path
  * into `e` (false); true when the shape is right.  `ranges`: indices and UTF-8 too.  Walks by the

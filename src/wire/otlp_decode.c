@@ -420,16 +420,3 @@ bool otlp_response_decode(const void *p, size_t n, otlp_response *out, err *e)
     }
     return pb_ok(&c);
 }
-
-bool otlp_response_encode(const otlp_response *r, buf *out, err *e)
-{
-    if (r->partial) {
-        buf s = {0};
-        if (r->rejected_profiles) pb_put_uint(&s, 1, (uint64_t)r->rejected_profiles);
-        if (r->error_message.n) pb_put_bytes(&s, 2, r->error_message);
-        pb_put_bytes(out, 1, buf_view(&s));
-        out->failed |= s.failed;
-        buf_free(&s);
-    }
-    return !out->failed || err_set(e, ERR_LIMIT, "the response does not fit");
-}

@@ -520,7 +520,7 @@ static void appends_and_reuses(void **state)
 
 /* ---- the response ---- */
 
-static void response_round_trip(void **state)
+static void response_fields(void **state)
 {
     (void)state;
     static const struct {
@@ -534,18 +534,14 @@ static void response_round_trip(void **state)
          "1{ 1:-1 2\"no\" }"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        buf want = wire_bytes(cases[i].bytes, NULL), got = {0};
+        buf in = wire_bytes(cases[i].bytes, NULL);
         err e = {0};
-        assert_ok(otlp_response_encode(&cases[i].r, &got, &e), &e);
-        assert_u64(got.n, want.n);
-        if (want.n) assert_memory_equal(got.p, want.p, want.n);
         otlp_response back;
-        assert_ok(otlp_response_decode(want.p, want.n, &back, &e), &e);
+        assert_ok(otlp_response_decode(in.p, in.n, &back, &e), &e);
         assert_int_equal(back.partial, cases[i].r.partial);
         assert_int_equal(back.rejected_profiles, cases[i].r.rejected_profiles);
         assert_true(str_eq(back.error_message, cases[i].r.error_message));
-        buf_free(&want);
-        buf_free(&got);
+        buf_free(&in);
     }
     buf in = wire_bytes("900:1 1{ 1:3 900:1 } 1{ 2\"x\" }", NULL); /* unknown fields, two records */
     otlp_response r;
@@ -579,12 +575,6 @@ static void response_errors(void **state)
         assert_u64(e.offset, mark);
         buf_free(&in);
     }
-    buf full = {.limit = 3};
-    err e = {0};
-    assert_false(otlp_response_encode(
-        &(otlp_response){.partial = true, .error_message = STR("long")}, &full, &e));
-    assert_int_equal(e.code, ERR_LIMIT);
-    buf_free(&full);
 }
 
 /* ---- memory ---- */
@@ -679,7 +669,7 @@ int main(void)
         cmocka_unit_test(v1_9_numbers),
         cmocka_unit_test(only_two_layouts_are_written),
         cmocka_unit_test(appends_and_reuses),
-        cmocka_unit_test(response_round_trip),
+        cmocka_unit_test(response_fields),
         cmocka_unit_test(response_errors),
         cmocka_unit_test(few_mallocs_and_none_again),
     };
