@@ -313,7 +313,10 @@ exit_code cmd_store(cli *c)
     err e = {0};
     if (!x) return EXIT_USAGE;
     bool import = x->run == do_import;
-    store_opts o = {.read_only = !x->writes,
+    /* Retention is the server's, whose limits nobody told us: what is done by hand removes nothing. */
+    store_opts o = {.max_age = UINT64_MAX,
+                    .max_bytes = UINT64_MAX,
+                    .read_only = !x->writes,
                     .must_exist = !import,
                     .no_threads = true,
                     .say = on_say,
