@@ -340,16 +340,17 @@ static const command all_commands[COMMAND_COUNT] = {
             .name = "serve",
             .args = "",
             .summary = "receive profiles, keep them and answer questions about them",
-            .about =
-                "Takes profiles from any OpenTelemetry sender (OTLP over gRPC and HTTP, every "
-                "layout; Splunk's call "
-                "stacks in logs; files of any format by POST /upload), keeps them in a "
-                "directory and answers. A "
-                "request is acknowledged when it is on disk.\n\n"
-                "Listens on this machine's own addresses unless told otherwise; one that "
-                "others reach wants a "
-                "certificate or --insecure. SIGTERM ends it after what is under way; SIGHUP reads "
-                "--config, tokens and certificates again.",
+            .about = "Takes profiles from any OpenTelemetry sender (OTLP over gRPC and HTTP, every "
+                     "layout; Splunk's call "
+                     "stacks in logs; files of any format by POST /upload), keeps them in a "
+                     "directory and answers. A "
+                     "request is acknowledged when it is on disk.\n\n"
+                     "Listens on this machine's own addresses unless told otherwise; one that "
+                     "others reach wants a "
+                     "certificate, tokens (--write-tokens and --read-tokens) or --insecure. With a "
+                     "certificate no plaintext is taken there. SIGTERM ends it after what is under "
+                     "way; SIGHUP reads "
+                     "--config, tokens and certificates again.",
             .examples = {{"A place to send profiles", "kiln serve"},
                          {"Elsewhere, with TLS",
                           "kiln serve --listen :4317 --cert server.pem --store /var/lib/kiln"},

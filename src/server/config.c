@@ -31,7 +31,7 @@ static const config_key keys[] = {
      .what = "our certificate (PEM): clients may speak TLS"},
     {"tls.key", KEY_TEXT, AT(tls.key), LIVE, .what = "its key, when it is not in the same file"},
     {"tls.client-ca", KEY_TEXT, AT(tls.ca), LIVE,
-     .what = "clients need a certificate signed by one of these (PEM)"},
+     .what = "clients need a certificate signed by one of these (PEM); no plaintext then"},
     {"tokens.write", KEY_TEXT, AT(write_tokens), LIVE, .what = "senders need a token of this file"},
     {"tokens.read", KEY_TEXT, AT(read_tokens), LIVE, .what = "whoever asks needs one of this file"},
     {"limits.connections", KEY_COUNT, AT(http.connections), LIVE, .usual = "4096",

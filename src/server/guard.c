@@ -118,8 +118,6 @@ bool guard_refresh(guard *g, err *e)
     return read;
 }
 
-bool guard_is_set(const guard *g, right r) { return g->files[r].path != NULL; }
-
 static bool equal(const digest *a, const digest *b)
 {
     unsigned differ = 0;

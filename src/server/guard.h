@@ -17,8 +17,6 @@ void guard_close(guard *g);
 /* Reads files that have changed; a broken one leaves the old tokens in force.  true: something was read. */
 bool guard_refresh(guard *g, err *e);
 
-bool guard_is_set(const guard *g, right r); /* is there a file? */
-
 typedef enum guard_verdict { GUARD_OPEN, GUARD_NO_TOKEN, GUARD_WRONG_TOKEN } guard_verdict;
 
 /* By the authorization header.  Takes as long for a wrong token as for a right one. */

@@ -44,5 +44,11 @@ void server_say(server *s, log_event ev, bool trouble, const char *fmt, ...) PRI
 void server_tell_start(server *s); /* addresses, where people look, READY */
 void server_tell_stop(server *s);
 
+/* May other machines reach us with this?  With TLS, with tokens for sending and for asking both, or because it was said. */
+static inline bool server_may_be_exposed(const server_config *c)
+{
+    return c->insecure || c->tls.cert || (c->write_tokens && c->read_tokens);
+}
+
 /* As many descriptors as we may have, and some of them for the store: connections that take the last one would stop it. */
 void server_fit(http_limits *o);

@@ -19,6 +19,12 @@ bool server_check(const server_config *c, err *e)
     return ok;
 }
 
+/* Turned on or off: what listens knows it, and whether it takes plaintext. */
+static bool turns_tls(const server_config *now, const server_config *next)
+{
+    return !now->tls.cert != !next->tls.cert || !now->tls.ca != !next->tls.ca;
+}
+
 /* What cannot change stays as it is; its keys are listed. */
 static void hold_fixed(const server_config *now, server_config *next, buf *fixed)
 {
@@ -27,15 +33,13 @@ static void hold_fixed(const server_config *now, server_config *next, buf *fixed
     for (size_t i = 0; i < n; i++) {
         const config_key *k = &keys[i];
         bool of_tls = !strncmp(k->name, "tls.", 4);
-        bool turned =
-            of_tls && !now->tls.cert != !next->tls.cert; /* on or off: listeners know it */
-        if (k->live && !turned) continue;
+        if (k->live && !(of_tls && turns_tls(now, next))) continue;
         if (!config_same(k, now, next)) buf_printf(fixed, "%s%s", fixed->n ? ", " : "", k->name);
     }
     for (size_t i = 0; i < n; i++)
         if (!keys[i].live)
             memcpy((char *)next + keys[i].at, (const char *)now + keys[i].at, keys[i].width);
-    if (!now->tls.cert != !next->tls.cert) next->tls = now->tls;
+    if (turns_tls(now, next)) next->tls = now->tls;
 }
 
 /* What changes lives as long as the next change: in memory of our own, whoever wrote it. */
@@ -84,9 +88,10 @@ static bool reload(server *s, const server_config *wanted, buf *fixed, err *e)
     arena texts = {0};
     if (!server_check(wanted, e)) return false;
     hold_fixed(&s->c, &c, fixed);
-    if (s->exposed && !s->tls && !c.write_tokens && !c.insecure)
+    if (s->exposed && !server_may_be_exposed(&c))
         return err_set(e, ERR_USAGE,
-                       "other machines reach us: without TLS the tokens of senders must stay");
+                       "other machines reach us: without TLS the tokens of those who send and of "
+                       "those who ask must stay");
     bool ok = own_texts(&c, &texts, e) && (g = guard_open(c.write_tokens, c.read_tokens, e)) &&
               (!s->tls || (t = tls_context_open(true, &c.tls, SERVER_ALPN, e)));
     if (ok) {

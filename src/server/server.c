@@ -215,17 +215,21 @@ static bool listen_with(server *s, int fd, const char *what, err *e)
     if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &n) != 0 || !listens)
         return err_set(e, ERR_USAGE, "LISTEN_FDS: descriptor %d is no socket that listens", fd);
     bool exposed = !net_is_loopback(fd);
-    if (exposed && !s->tls && !guard_is_set(s->guard, RIGHT_WRITE) && !s->c.insecure) {
+    if (exposed && !server_may_be_exposed(&s->c)) {
         close(fd);
-        return err_set(e, ERR_USAGE,
-                       "%s can be reached by other machines: give a certificate (--cert) or tokens "
-                       "(--write-tokens), or say --insecure",
-                       what);
+        return err_set(
+            e, ERR_USAGE,
+            "%s can be reached by other machines: give a certificate (--cert), or tokens "
+            "for those who send and those who ask (--write-tokens and --read-tokens), "
+            "or say --insecure",
+            what);
     }
     s->exposed |= exposed;
     if (s->n_addresses < SERVER_ADDRESSES)
         net_local_text(fd, s->addresses[s->n_addresses++], SERVER_ADDRESS);
-    return http_server_listen(s->http, fd, s->tls, true, e);
+    /* Who asks for certificates of clients means everybody; who has one of his own means the network. */
+    bool plain = !s->c.tls.ca && (!exposed || s->c.insecure || !s->tls);
+    return http_server_listen(s->http, fd, s->tls, plain, e);
 }
 
 static bool listen_on(server *s, str address, err *e)

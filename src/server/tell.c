@@ -33,6 +33,20 @@ static void tell_url(server *s)
               &(log_line){.event = LOG_READY, .sentence = text, .facts = {{"url", open, 0}}});
 }
 
+/* TLS alone says who we are, not who they are: nobody should find that out later. */
+static void tell_open(server *s)
+{
+    const server_config *c = &s->c;
+    if (!s->exposed || c->insecure || c->tls.ca || (c->write_tokens && c->read_tokens)) return;
+    server_say(s, LOG_LISTEN, true, "whoever reaches us may %s without a token: see %s",
+               c->write_tokens  ? "ask"
+               : c->read_tokens ? "send"
+                                : "send and ask",
+               c->write_tokens  ? "--read-tokens"
+               : c->read_tokens ? "--write-tokens"
+                                : "--write-tokens and --read-tokens");
+}
+
 void server_tell_start(server *s)
 {
     char text[128];
@@ -43,6 +57,7 @@ void server_tell_start(server *s)
                                       .facts = {{"address", s->addresses[i], 0},
                                                 {"tls", s->tls ? "true" : "false", 0}}});
     }
+    tell_open(s);
     tell_url(s);
     notify_say(&s->notify, "READY=1\nSTATUS=listening on %s\nMAINPID=%ld", s->addresses[0],
                (long)getpid());
