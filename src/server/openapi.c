@@ -46,6 +46,23 @@ static str word_at(const char **p)
     return w;
 }
 
+/* Takes the `?` off. */
+static bool take_mark(str *word)
+{
+    bool marked = word->n && word->p[word->n - 1] == '?';
+    word->n -= marked;
+    return marked;
+}
+
+static void put_or_null(json_out *o, const char *type)
+{
+    json_put_key(o, STR("type"));
+    json_put_array_flat(o);
+    json_put_str(o, str_of(type));
+    json_put_str(o, STR("null"));
+    json_put_array_end(o);
+}
+
 /* A kind of one word. */
 static void put_kind(json_out *o, str kind)
 {
@@ -59,10 +76,14 @@ static void put_kind(json_out *o, str kind)
         put_ref(o, "schemas", (str){kind.p + 1, kind.n - 1});
         return;
     }
+    bool may_be_null = take_mark(&kind);
     json_put_object(o);
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         if (!str_eq(kind, str_of(all[i].kind))) continue;
-        put_text(o, "type", all[i].type);
+        if (may_be_null)
+            put_or_null(o, all[i].type);
+        else
+            put_text(o, "type", all[i].type);
         if (all[i].items) {
             open_at(o, "items");
             put_text(o, "type", all[i].items);
@@ -96,7 +117,7 @@ static void put_type(json_out *o, const char **p)
     }
 }
 
-/* An object: `first` and then the members up to a bracket that closes.  All of them are always there. */
+/* An object: `first` and then the members up to a bracket that closes.  All of them are always there but for `name?`. */
 static void put_members(json_out *o, const char **p, const char *first)
 {
     str names[40];
@@ -108,18 +129,18 @@ static void put_members(json_out *o, const char **p, const char *first)
         const char **from = pass ? p : &first;
         while (**from && **from != '}' && **from != ']') {
             str name = word_at(from);
+            bool may_miss = take_mark(&name);
             ++*from;
             json_put_key(o, name);
             put_type(o, from);
-            if (n < ARRAY_LEN(names)) names[n++] = name;
+            if (!may_miss && n < ARRAY_LEN(names)) names[n++] = name;
             while (**from == ' ') ++*from;
         }
     }
     json_put_object_end(o);
     json_put_key(o, STR("required"));
     json_put_array_flat(o);
-    for (size_t i = 0; i < n; i++)
-        if (!str_eq(names[i], STR("why"))) json_put_str(o, names[i]);
+    for (size_t i = 0; i < n; i++) json_put_str(o, names[i]);
     json_put_array_end(o);
     json_put_key(o, STR("additionalProperties"));
     json_put_bool(o, false);
@@ -190,15 +211,17 @@ static void put_params(json_out *o)
 /* ---- routes ---- */
 
 #define EVERY "schema:int "
-#define EVERY_END " partial:bool why:text looked_at:@looked_at"
+#define EVERY_END " partial:bool why?:text looked_at:@looked_at"
 
 static void put_content(json_out *o, const ask_route *r)
 {
     open_at(o, "content");
-    for (size_t i = 0; i < (r->shape ? ANSWER_ENCODINGS : 1); i++) {
-        open_at(o, r->shape ? answer_encodings[i].type : r->file);
+    for (size_t i = 0; i < (r->file ? 1 : ANSWER_ENCODINGS); i++) {
+        open_at(o, r->file ? r->file : answer_encodings[i].type);
         json_put_key(o, STR("schema"));
-        if (r->shape && !i) {
+        if (r->file && r->shape) {
+            put_kind(o, str_of(r->shape));
+        } else if (r->shape && !i) {
             char all[1600];
             const char *p = all;
             snprintf(all, sizeof all, "%s%s", r->shape, EVERY_END);

@@ -1,6 +1,10 @@
 #include "server/routes.h"
 
+#include "server/ingest.h"
 #include "server/questions.h"
+#include "net/http_server.h"
+#include "otlp/counters.h"
+#include "store/store.h"
 #include "base/ban.h"
 #include <string.h>
 
@@ -10,6 +14,7 @@ const ask_param ask_params[ASK_N_PARAMS] = {
 #undef X
 };
 
+#define X(name, what) #name ":int " /* of a list of counters */
 const ask_shape ask_shapes[] = {
     {"frames", "label:texts file:texts line:ints mapping:texts"},
     {"series", "type:text unit:text period_type:text period_unit:text period:int first:int "
@@ -21,7 +26,19 @@ const ask_shape ask_shapes[] = {
     {"looked_at", "samples:int profiles:int series:int blocks:int items:int bytes:int damaged:int "
                   "ns:int"},
     {"side", "sum:int samples:real seconds:real"},
+    {"source", "name:text requests:int profiles:int samples:int bytes:int refused:int last:int"},
+    {"forwarded", OTLP_COUNTERS(X)},
+    {"ingest_counts", INGEST_COUNTERS(X)},
+    {"http_counts",
+     HTTP_SERVER_COUNTERS(X) "connections:int exchanges:int held_bytes:int owed_bytes:int "
+                             "jobs_waiting:int questions_waiting:int"},
+    {"store_counts", STORE_COUNTERS(X) STORE_GAUGES(X)},
+    {"status", "schema:int version:text ready:bool started:int now:int store_dir:text max_age:int? "
+               "max_bytes:int? ingest:@ingest_counts http:@http_counts store:@store_counts "
+               "forward?:{profiles:@forwarded logs:@forwarded} recognised:[@source] "
+               "senders:[@source] losses:[concept:text count:int example:text carried_as:text?]"},
 };
+#undef X
 const size_t ask_n_shapes = ARRAY_LEN(ask_shapes);
 
 #define ANSWERS (ASK_SELECTION | ASK_ENCODED)
@@ -94,7 +111,7 @@ const ask_route ask_routes[] = {
      "files:[name:text corrupt:bool bytes:int first:int last:int series:int profiles:int "
      "samples:int]",
      NULL},
-    {"status", NULL, 0, "the server itself: senders, layouts, losses, queues, the store", NULL,
+    {"status", NULL, 0, "the server itself: senders, layouts, losses, queues, the store", "@status",
      "application/json"},
 };
 const size_t ask_n_routes = ARRAY_LEN(ask_routes);

@@ -97,9 +97,10 @@ typedef struct ask_route {
     uint64_t params;
     const char *what; /* one line */
     /* Members of the answer, "name:kind" each: bool int real text hex attributes, columns ints reals texts, {members} an object,
-     * [members] a list of them, @name a shape of ask_shapes.  NULL: a file of type `file`. */
+     * [members] a list of them, @name a shape of ask_shapes; `name?` may be missing, `int?` and `text?` may be null.  Every
+     * answer has some more (openapi.c).  NULL: a file of type `file`. */
     const char *shape;
-    const char *file;
+    const char *file; /* with a shape: JSON made elsewhere, which is that shape and nothing else */
 } ask_route;
 
 extern const ask_route ask_routes[];
