@@ -25,47 +25,38 @@ static void on_say(void *who, store_said what, const char *text)
     cli_note(who, "%s", text);
 }
 
+static void put_fact(json_out *o, str key, uint64_t v)
+{
+    json_put_key(o, key);
+    json_put_u64(o, v);
+}
+
 /* ---- stats ---- */
 
 static void stats_json(cli *c, const store_stats *x)
 {
     json_out o = {.b = &c->out, .pretty = true};
     json_put_object(&o);
-    json_put_key(&o, STR("version"));
-    json_put_u64(&o, 1);
-    const struct {
-        str key;
-        uint64_t v;
-    } rows[] = {{STR("bytes"), x->bytes},
-                {STR("samples"), x->n_samples},
-                {STR("profiles"), x->n_profiles},
-                {STR("raw_items"), x->raw_items},
-                {STR("raw_bytes"), x->raw_bytes}};
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        json_put_key(&o, rows[i].key);
-        json_put_u64(&o, rows[i].v);
-    }
+    put_fact(&o, STR("schema"), 1);
+    put_fact(&o, STR("bytes"), x->bytes);
+    put_fact(&o, STR("samples"), x->n_samples);
+    put_fact(&o, STR("profiles"), x->n_profiles);
+    put_fact(&o, STR("raw_items"), x->raw_items);
+    put_fact(&o, STR("raw_bytes"), x->raw_bytes);
     json_put_key(&o, STR("files"));
     json_put_array(&o);
     for (size_t i = 0; i < x->files.n; i++) {
         const store_file *f = &x->files.v[i];
-        const struct {
-            str key;
-            uint64_t v;
-        } facts[] = {{STR("bytes"), f->bytes},
-                     {STR("samples"), f->n_samples},
-                     {STR("profiles"), f->n_profiles},
-                     {STR("series"), f->n_series},
-                     {STR("blocks"), f->n_blocks},
-                     {STR("first"), f->first},
-                     {STR("last"), f->last}};
         json_put_object(&o);
         json_put_key(&o, STR("name"));
         json_put_str(&o, f->name);
-        for (size_t k = 0; k < ARRAY_LEN(facts); k++) {
-            json_put_key(&o, facts[k].key);
-            json_put_u64(&o, facts[k].v);
-        }
+        put_fact(&o, STR("bytes"), f->bytes);
+        put_fact(&o, STR("samples"), f->n_samples);
+        put_fact(&o, STR("profiles"), f->n_profiles);
+        put_fact(&o, STR("series"), f->n_series);
+        put_fact(&o, STR("blocks"), f->n_blocks);
+        put_fact(&o, STR("first"), f->first);
+        put_fact(&o, STR("last"), f->last);
         json_put_key(&o, STR("corrupt"));
         json_put_bool(&o, f->corrupt);
         json_put_object_end(&o);
@@ -124,22 +115,52 @@ static void on_problem(void *who, const char *text)
     buf_printf(&c->out, "%s\n", text);
 }
 
+static void on_problem_json(void *who, const char *text) { json_put_str(who, str_of(text)); }
+
+static bool verify_json(cli *c, store *s, store_check *x, err *e)
+{
+    json_out o = {.b = &c->out, .pretty = true};
+    size_t before = c->out.n;
+    json_put_object(&o);
+    put_fact(&o, STR("schema"), 1);
+    json_put_key(&o, STR("problems"));
+    json_put_array(&o);
+    if (!store_verify(s, on_problem_json, &o, x, e)) {
+        c->out.n = before;
+        return false;
+    }
+    json_put_array_end(&o);
+    put_fact(&o, STR("files"), x->n_files);
+    put_fact(&o, STR("blocks"), x->n_blocks);
+    put_fact(&o, STR("raw_items"), x->n_items);
+    put_fact(&o, STR("samples"), x->n_samples);
+    json_put_object_end(&o);
+    buf_putc(&c->out, '\n');
+    return true;
+}
+
+static bool verify_text(cli *c, store *s, store_check *x, err *e)
+{
+    char a[HUMAN_MAX], b[HUMAN_MAX];
+    if (!store_verify(s, on_problem, c, x, e)) return false;
+    buf_printf(&c->out, "%llu files, %s blocks, %llu items not yet compacted, %s samples: ",
+               (unsigned long long)x->n_files, human_count(x->n_blocks, a),
+               (unsigned long long)x->n_items, human_count(x->n_samples, b));
+    if (!x->n_problems)
+        buf_z(&c->out, "all is well\n");
+    else
+        buf_printf(&c->out, "%llu problems\n", (unsigned long long)x->n_problems);
+    return true;
+}
+
 static exit_code do_verify(cli *c, store *s)
 {
     store_check x;
     err e = {0};
-    char a[HUMAN_MAX], b[HUMAN_MAX];
-    if (!store_verify(s, on_problem, c, &x, &e)) {
+    if (!(c->o.json ? verify_json : verify_text)(c, s, &x, &e)) {
         cli_fail_err(c, NULL, &e);
         return c->worst;
     }
-    buf_printf(&c->out, "%llu files, %s blocks, %llu items not yet compacted, %s samples: ",
-               (unsigned long long)x.n_files, human_count(x.n_blocks, a),
-               (unsigned long long)x.n_items, human_count(x.n_samples, b));
-    if (!x.n_problems)
-        buf_z(&c->out, "all is well\n");
-    else
-        buf_printf(&c->out, "%llu problems\n", (unsigned long long)x.n_problems);
     return x.n_problems ? EXIT_BAD_INPUT : EXIT_FINE;
 }
 

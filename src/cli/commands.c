@@ -379,6 +379,7 @@ static const command all_commands[COMMAND_COUNT] = {
                           "kiln store export old all.otlp && kiln store import new "
                           "all.otlp"}},
             .operands = OPERAND_FILES,
+            .actions = "stats verify compact export import",
             .min_args = 2,
             .max_args = SIZE_MAX,
             .run = cmd_store,

@@ -63,7 +63,11 @@ void completion_bash(buf *b)
     for (size_t i = 0; i < n; i++) {
         buf_printf(b, "    %s)\n      if [[ $cur == -* ]]; then words='", c[i].name);
         bash_options(b, &c[i]);
-        buf_z(b, "'\n      else ");
+        buf_z(b, "'\n      ");
+        if (c[i].actions)
+            buf_printf(b, "elif [[ $prev == %s ]]; then words='%s'\n      ", c[i].name,
+                       c[i].actions);
+        buf_z(b, "else ");
         if (c[i].operands == OPERAND_COMMAND) {
             buf_z(b, "words='");
             for (size_t k = 0; k < n; k++) buf_printf(b, "%s ", c[k].name);
@@ -131,6 +135,7 @@ static void zsh_operands(buf *b, const command *c)
 {
     size_t n;
     const command *all = commands(&n);
+    if (c->actions) buf_printf(b, "        '1:action:(%s)' \\\n", c->actions);
     switch (c->operands) {
     case OPERAND_NONE: buf_z(b, "        && return\n"); break;
     case OPERAND_FILES: buf_z(b, "        '*:file:_files'\n"); break;

@@ -158,6 +158,7 @@ typedef struct command {
     const char *about;   /* paragraphs separated by an empty line; each is wrapped by the printer */
     command_example examples[4];
     operand_kind operands;
+    const char *actions; /* words that the first operand is one of; NULL: any */
     size_t min_args, max_args;
     exit_code (*run)(struct cli *);
 } command;
