@@ -47,6 +47,14 @@ static bool sync_segments(journal *j, uint64_t through, err *e)
     return true;
 }
 
+static void forget(journal *j)
+{
+    free(j->v);
+    j->f = NULL;
+    j->v = NULL;
+    j->n = j->cap = 0;
+}
+
 bool journal_open(journal *j, sqlite3_vfs *vfs, const char *dir, const world *w, bool no_sync,
                   uint64_t through, err *e)
 {
@@ -63,7 +71,7 @@ bool journal_open(journal *j, sqlite3_vfs *vfs, const char *dir, const world *w,
     /* Numbers that a segment promised are not used again, even if nothing of it can be read any more. */
     for (size_t i = 0; ok && i < j->n; i++)
         if (j->v[i].first_seq > j->next_seq) j->next_seq = j->v[i].first_seq;
-    if (!ok) journal_close(j, 0);
+    if (!ok) forget(j); /* what is there was not understood: nothing of it is empty */
     return ok;
 }
 
@@ -81,10 +89,7 @@ void journal_close(journal *j, uint64_t through)
         if (claim >= 0) (void)vfile_remove(j->vfs, path, NULL);
         segment_unclaim(claim);
     }
-    free(j->v);
-    j->f = NULL;
-    j->v = NULL;
-    j->n = j->cap = 0;
+    forget(j);
 }
 
 /* A name for segment `number`: a file that is no longer needed, renamed, or a new one.  *claim: of the former. */

@@ -125,6 +125,47 @@ static void short_write(void **state) { (void)state, run_kind(BAD_SHORT); }
 static void sync_error(void **state) { (void)state, run_kind(BAD_SYNC); }
 static void open_error(void **state) { (void)state, run_kind(BAD_OPEN); }
 
+/* A store that was never compacted does not open: what it has stays. */
+static void opened_again(void **state)
+{
+    (void)state;
+    static const bad_kind kinds[] = {BAD_FULL, BAD_EIO, BAD_SYNC, BAD_OPEN};
+    for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
+        place p = place_new();
+        attempt t = {0};
+        err e = {0};
+        hand_world w;
+        hand_world_init(&w, UINT64_C(1789000000) * NS_PER_S);
+        store_opts o = {.no_threads = true, .vfs = "bad", .world = &w.w, .say = say, .who = &t};
+        store *s = store_open(p.dir, &o, &e);
+        assert_ok(s != NULL, &e);
+        for (uint64_t i = 0; i < NUMBERS; i++) {
+            arena a = {0};
+            model m;
+            cookie c = {&t, i};
+            assert_true(numbered_model(&a, i, &m));
+            assert_ok(store_put(s, &(store_item){.model = &m, .done = on_done, .cookie = &c}, &e),
+                      &e);
+            assert_ok(store_commit(s, &e), &e);
+            arena_free(&a);
+        }
+        store_close(s);
+        bool hit = true, refused = false;
+        for (long after = 0; hit; after++) {
+            *bad_now = (bad_plan){.kind = kinds[k], .after = after};
+            e = (err){0};
+            s = store_open(p.dir, &o, &e);
+            refused |= !s;
+            store_close(s);
+            hit = bad_now->n_failed > 0;
+            *bad_now = (bad_plan){0};
+            check(&p, &t, true, "after a fault while it was opened", kinds[k], after);
+        }
+        assert_true(refused || (kinds[k] != BAD_SYNC && kinds[k] != BAD_OPEN));
+        place_free(&p);
+    }
+}
+
 /* New data is refused at once while the disk is broken, and questions are answered. */
 static void answers_while_full(void **state)
 {
@@ -169,9 +210,10 @@ int main(void)
 {
     bad_vfs_register(false);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(disk_full),   cmocka_unit_test(write_error),
-        cmocka_unit_test(short_write), cmocka_unit_test(sync_error),
-        cmocka_unit_test(open_error),  cmocka_unit_test(answers_while_full),
+        cmocka_unit_test(disk_full),    cmocka_unit_test(write_error),
+        cmocka_unit_test(short_write),  cmocka_unit_test(sync_error),
+        cmocka_unit_test(open_error),   cmocka_unit_test(answers_while_full),
+        cmocka_unit_test(opened_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
