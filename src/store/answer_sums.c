@@ -257,7 +257,7 @@ static bool sum_profile(summing *x, const chunk *c, size_t i, err *e)
     chosen y;
     bool yes;
     if (!choose_profile(&x->k, c, i, &y, &yes, e)) return false;
-    if (!yes || !p->n_samples) return true;
+    if (!yes || (!p->n_samples && !profile_is_level(m, p))) return true; /* a level may be none */
     uint32_t class = class_of(x, m, p);
     if (class == UINT32_MAX) return no_room(e);
     if (class != x->class && !settle(x, e)) return false;

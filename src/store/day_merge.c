@@ -19,12 +19,14 @@ bool day_writer_note_block(day_writer *w, uint32_t series_i, int64_t id, uint64_
     return slot != NULL;
 }
 
-/* How many of the newest small blocks are merged: all that are no larger than those behind them together. */
+/* How many of the newest small blocks are merged: all that are no larger than those behind them together, while that is no full
+ * block yet. */
 static size_t how_many(const writer_series *s)
 {
     size_t n = 0;
     uint64_t behind = 0;
-    while (n < s->small.n && (!n || s->small.v[s->small.n - 1 - n].weight <= behind))
+    while (n < s->small.n && behind < MERGE_FULL &&
+           (!n || s->small.v[s->small.n - 1 - n].weight <= behind))
         behind += s->small.v[s->small.n - 1 - n++].weight;
     return n >= MERGE_FAN ? n : 0;
 }

@@ -87,12 +87,13 @@ static bool on_waiting(void *who, const raw_item *i, bool *stop, err *e)
     return true;
 }
 
-/* Keys of what is stored: the newest, up to the bound. */
+/* Keys of what is stored: the newest, up to the bound.  They came newest first, so the first generation is the young one. */
 static bool load_keys(embedded *x, err *e)
 {
     size_t room = x->keys.max;
     for (size_t i = x->r.n_days; i-- > 0 && room;)
         if (!day_keys(x->r.days[i], &room, know_key, x, e)) return false;
+    keys_turn(&x->keys);
     return true;
 }
 

@@ -51,6 +51,7 @@ static bool part_of(embedded *x, int64_t day_number, day_name *out, err *e)
 
 typedef struct run {
     embedded *x;
+    journal_scan *scan;
     uint64_t bytes;   /* of the journal, so far */
     uint64_t through; /* committed */
     uint64_t last;    /* added */
@@ -112,7 +113,8 @@ static bool compact_item(void *who, uint64_t seq, str bytes, err *e)
     embedded *x = r->x;
     item i;
     model m;
-    if (r->bytes >= x->o.max_raw) return r->full = true, true; /* the rest is for the next run */
+    if (r->bytes >= x->o.max_raw) /* the rest is for the next run */
+        return r->scan->stop = r->full = true, true;
     bool whole = take_item(bytes, &i);
     if (!whole) i = (item){.received = x->world->wall(x->world->who)};
     if (!choose_file(r, &i, e)) return false;
@@ -165,6 +167,7 @@ bool embedded_run(embedded *x, bool force, bool *done, err *e)
     *done = !due;
     if (!due) return true;
     journal_scan s = {.from = r.through + 1, .to = durable, .once = true};
+    r.scan = &s;
     bool ok = journal_read(x->vfs, x->dir, &s, compact_item, &r, e);
     if (ok && !r.full && s.last < durable) { /* lost to damage: said, and not waited for */
         ok = x->w || choose_file(&r, &(item){.received = now}, e);

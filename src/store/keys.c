@@ -60,6 +60,14 @@ bool keys_add(keys *k, content_key key)
     return true;
 }
 
+void keys_turn(keys *k)
+{
+    if (!k->old.v) return;
+    keys_generation g = k->old;
+    k->old = k->young;
+    k->young = g;
+}
+
 /* Closes the gap: entries behind it that would have lain in it move up. */
 static void take_out(keys_generation *g, content_key key, uint64_t seed)
 {

@@ -17,5 +17,7 @@ typedef struct keys {
 bool keys_has(const keys *k, content_key key);
 /* Adds what is not there; false: no memory. */
 NODISCARD bool keys_add(keys *k, content_key key);
+/* Who added the newest first says so at the end: the first generation becomes the young one. */
+void keys_turn(keys *k);
 void keys_remove(keys *k, content_key key);
 void keys_free(keys *k);

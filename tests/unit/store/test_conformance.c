@@ -462,11 +462,12 @@ static void takes_the_newest_level(void **state)
         const char *service;
         uint64_t at;
         size_t n; /* samples, 10 each */
-    } looks[] = {{"shop", 20, 2}, {"shop", 30, 3}, {"bank", 10, 40}, {"shop", 10, 1}};
+    } looks[] = {
+        {"shop", 20, 2}, {"shop", 30, 3}, {"bank", 10, 40}, {"shop", 10, 1}, {"bank", 50, 0}};
     static const struct {
         uint64_t start, end;
         int64_t sum;
-    } questions[] = {{0, 0, 430}, {0, 25, 420}, {15, 25, 20}, {0, 15, 410}, {5, 40, 430}};
+    } questions[] = {{0, 0, 30}, {0, 25, 420}, {15, 25, 20}, {0, 15, 410}, {5, 40, 430}};
     for (unsigned round = 0; round < 3; round++) {
         for (size_t i = 0; round < 2 && i < ARRAY_LEN(looks); i++) {
             arena a = {0};
