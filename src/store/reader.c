@@ -60,7 +60,8 @@ static void remove_day(reader *r, size_t at)
 
 static void say_broken(reader *r, day_name name, const err *why)
 {
-    if (r->broken) r->broken(r->who, name, why);
+    r->lost = true;
+    if (r->broken && !r->second) r->broken(r->who, name, why);
 }
 
 /* Makes r->days what the directory has. */
@@ -161,7 +162,7 @@ static bool hold_journal(reader *r, bool *again, err *e)
 {
     err why = {0};
     bool ok = journal_hold_take(&r->hold, r->o.vfs, r->o.dir, r->through + 1, &why);
-    r->gap = ok && r->hold.gap && nobody_compacts(r);
+    r->gap = ok && r->hold.gap && (r->lost || nobody_compacts(r));
     if (r->gap) r->through = r->hold.first - 1;
     *again = (r->hold.gap && !r->gap) || (!ok && why.code == ERR_MISMATCH);
     if (!ok && !*again && e) *e = why;
@@ -180,14 +181,35 @@ static bool read_catalog(reader *r, err *e)
     return false;
 }
 
+/* The catalogue before the files: what it counts is in files that are there by then, or gone. */
+static bool take_files(reader *r, err *e)
+{
+    return read_catalog(r, e) && match_files(r, e) && begin_days(r, e);
+}
+
+/* What was compacted after we took the files may have left the journal before we held it.  Files that are the same now lack nothing
+ * that the hold lacks. */
+static bool take_files_again(reader *r, bool *again, err *e)
+{
+    uint64_t through = r->through;
+    for (size_t i = 0; i < r->n_days; i++) day_end(r->days[i]);
+    r->second = true;
+    bool ok = take_files(r, e);
+    r->second = false;
+    *again = r->through > through;
+    r->through = through;
+    return ok;
+}
+
 bool reader_begin(reader *r, err *e)
 {
     for (int i = 0; i < TRIES; i++) {
         bool again = false;
         r->through = 0;
         r->begun = true;
-        bool ok = read_catalog(r, e) && match_files(r, e) && begin_days(r, e) &&
-                  hold_journal(r, &again, e);
+        r->lost = false;
+        bool ok = take_files(r, e) && hold_journal(r, &again, e) &&
+                  (again || take_files_again(r, &again, e));
         if (ok && !again) return true;
         reader_end(r);
         if (!ok) return false;

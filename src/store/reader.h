@@ -1,7 +1,7 @@
 /* store/reader.h - looks at a directory as it is at one moment: day files and what the journal has beyond them.
  *
- * reader_begin takes snapshots of the files, learns through which number they are compacted, and holds what the journal has
- * beyond.  Was that compacted meanwhile, it begins anew: every answer has each item once. */
+ * reader_begin takes snapshots of the files, learns through which number they are compacted, holds what the journal has beyond,
+ * and takes the snapshots once more.  Do these say more, it begins anew: every answer has each item once. */
 #pragma once
 #include "store/catalog.h"
 #include "store/chunk.h"
@@ -31,7 +31,9 @@ typedef struct reader {
     uint64_t through;
     uint64_t n_damaged; /* in the journal, as reader_items found */
     bool begun;
-    bool alone; /* we write the directory, and nobody compacts */
+    bool lost;   /* a file is damaged: what it says was compacted is not known */
+    bool second; /* the files are taken once more: what is damaged was told */
+    bool alone;  /* we write the directory, and nobody compacts */
     bool
         gap; /* the file that says what was compacted is gone; `through` is where the journal begins */
     /* A file is damaged: told once a file and look. */

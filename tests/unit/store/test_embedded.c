@@ -4,6 +4,7 @@
 #include "wire/otlp.h"
 
 #include <pthread.h>
+#include <sqlite3.h>
 
 #define NOON (UINT64_C(1789000000) * NS_PER_S)
 #define DAY (UINT64_C(86400) * NS_PER_S)
@@ -286,6 +287,41 @@ static void serves_the_journal_alone(void **state)
     }
 }
 
+/* The newest file is damaged while it is written: who reads only leaves it out, and serves what the journal has beyond. */
+static void serves_beside_a_damaged_file(void **state)
+{
+    (void)state;
+    place p = place_new();
+    hand_world w;
+    err e = {0};
+    hand_world_init(&w, NOON);
+    store *s = open_at(p.dir, &w, (store_opts){.no_threads = true});
+    put_number(s, 0);
+    assert_ok(store_compact(s, &e), &e);
+    store_close(s); /* removes the journal */
+    s = open_at(p.dir, &w, (store_opts){.no_threads = true});
+    put_number(s, 1);
+    assert_ok(store_commit(s, &e), &e);
+    char path[256];
+    snprintf(path, sizeof path, "%s/2026-09-10.0.db", p.dir);
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db, "UPDATE tables SET data = zeroblob(length(data))", NULL, NULL, NULL),
+        SQLITE_OK);
+    sqlite3_close(db);
+    store *beside = open_at(p.dir, &w, (store_opts){.read_only = true});
+    uint32_t count[2] = {0};
+    n_said = 0;
+    assert_ok(numbered_count(beside, count, 2, &e), &e);
+    assert_int_equal(count[0], 0);
+    assert_int_equal(count[1], 1);
+    assert_int_equal(n_said, 1);
+    store_close(beside);
+    store_close(s);
+    place_free(&p);
+}
+
 static void on_problem(void *who, const char *text)
 {
     assert_true(text[0] != 0);
@@ -555,11 +591,17 @@ static void keeps_what_is_lent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_every_layout),       cmocka_unit_test(removes_old_days),
-        cmocka_unit_test(removes_by_bytes),         cmocka_unit_test(sets_damaged_files_aside),
-        cmocka_unit_test(serves_the_journal_alone), cmocka_unit_test(finds_changed_bytes),
-        cmocka_unit_test(reads_beside_the_writer),  cmocka_unit_test(refuses_under_pressure),
-        cmocka_unit_test(decodes_outside_the_lock), cmocka_unit_test(keeps_what_is_lent),
+        cmocka_unit_test(keeps_every_layout),
+        cmocka_unit_test(removes_old_days),
+        cmocka_unit_test(removes_by_bytes),
+        cmocka_unit_test(sets_damaged_files_aside),
+        cmocka_unit_test(serves_beside_a_damaged_file),
+        cmocka_unit_test(serves_the_journal_alone),
+        cmocka_unit_test(finds_changed_bytes),
+        cmocka_unit_test(reads_beside_the_writer),
+        cmocka_unit_test(refuses_under_pressure),
+        cmocka_unit_test(decodes_outside_the_lock),
+        cmocka_unit_test(keeps_what_is_lent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "../../support/numbered.h"
 
 #include <malloc.h>
+#include <sqlite3.h>
 
 enum { ITEMS = 400, ROUNDS = 3, PAYLOAD = 100 << 10, MOST_MEMORY = 8 << 20 };
 
@@ -96,8 +97,75 @@ static void reads_while_it_is_compacted(void **state)
     free(t);
 }
 
+/* ---- compaction between a question's look at the files and its look at the journal ---- */
+
+static sqlite3_vfs *usual;
+static store *to_compact;
+static bool to_close;
+
+/* The usual VFS; who opens a segment through it finds that the journal was compacted a moment ago. */
+static int open_late(sqlite3_vfs *v, sqlite3_filename name, sqlite3_file *f, int flags, int *out)
+{
+    (void)v;
+    store *s = to_compact;
+    if (s && strstr(name, "raw-")) {
+        err e = {0};
+        to_compact = NULL;
+        assert_ok(store_compact(s, &e), &e);
+        if (to_close) store_close(s);
+    }
+    return usual->xOpen(usual, name, f, flags, out);
+}
+
+/* Either nothing is left of the journal, or what is kept for writing over, and a hole behind it. */
+static void misses_nothing_compacted_meanwhile(void **state)
+{
+    (void)state;
+    enum { LARGE = 4 << 20, MANY = 30 };
+    char *payload = calloc(1, LARGE);
+    for (int many = 0; many < 2; many++) {
+        place p = place_new();
+        err e = {0};
+        store_opts o = {.no_threads = true, .no_sync = true, .max_raw = UINT64_C(1) << 30};
+        store *s = store_open(p.dir, &o, &e);
+        assert_ok(s != NULL, &e);
+        size_t n = many ? MANY : 3;
+        for (size_t i = 0; i < n; i++) {
+            arena a = {0};
+            model m;
+            assert_true(numbered_model(&a, i, &m));
+            if (many) m.profiles.v[0].original_payload = (str){payload, LARGE};
+            assert_ok(store_put(s, &(store_item){.model = &m}, &e), &e);
+            assert_ok(store_commit(s, &e), &e);
+            arena_free(&a);
+        }
+        store *beside = store_open(p.dir, &(store_opts){.read_only = true, .vfs = "late"}, &e);
+        assert_ok(beside != NULL, &e);
+        to_compact = s;
+        to_close = !many;
+        uint32_t count[MANY] = {0};
+        assert_ok(numbered_count(beside, count, n, &e), &e);
+        assert_null(to_compact);
+        for (size_t i = 0; i < n; i++) assert_int_equal(count[i], 1);
+        store_close(beside);
+        if (many) store_close(s);
+        place_free(&p);
+    }
+    free(payload);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_while_it_is_compacted)};
+    static sqlite3_vfs late;
+    sqlite3_initialize();
+    usual = sqlite3_vfs_find(NULL);
+    late = *usual;
+    late.zName = "late";
+    late.xOpen = open_late;
+    sqlite3_vfs_register(&late, false);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_while_it_is_compacted),
+        cmocka_unit_test(misses_nothing_compacted_meanwhile),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
