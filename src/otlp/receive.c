@@ -225,7 +225,11 @@ static verdict read_logs(str bytes, const read_opts *o, arena *a, received *out,
     logs.from = &format_splunk_logs;
     bool ok = format_read(bytes, &logs, a, &out->doc, e);
     reject_records(out, o->ledger);
-    if (!ok && e->code != ERR_UNSUPPORTED && !out->n_rejected) return failed(e);
+    /* Records of others are counted at the end of all of them: where reading stopped before, call stacks may be among the rest,
+     * and nothing may be acknowledged. */
+    bool seen =
+        e->code == ERR_UNSUPPORTED || (e->code == ERR_MALFORMED && lost(o->ledger, LOSS_EVENT));
+    if (!ok && !seen) return failed(e);
     if (!ok) { /* none of them is ours: refused politely, so that nobody sends them again */
         *e = (err){0};
         out->doc = (document){.format = &format_splunk_logs};

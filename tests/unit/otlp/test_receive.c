@@ -266,8 +266,8 @@ static void test_answers(void **state)
 static void put_log(buf *logs, const char *by, const char *body)
 {
     buf text_b = {0}, record = {0}, scope_b = {0}, in_scope = {0}, in_resource = {0};
-    pb_put_bytes(&text_b, 1, str_of(body));
-    pb_put_bytes(&record, 5, buf_view(&text_b));
+    if (body) pb_put_bytes(&text_b, 1, str_of(body));
+    if (body) pb_put_bytes(&record, 5, buf_view(&text_b));
     pb_put_bytes(&scope_b, 1, str_of(by));
     pb_put_bytes(&in_scope, 1, buf_view(&scope_b));
     pb_put_bytes(&in_scope, 2, buf_view(&record));
@@ -301,10 +301,44 @@ static void test_logs(void **state)
     }
 }
 
+/* A bad record, then good ones, then reading stops: nothing of it may be called taken. */
+static void test_logs_stopped(void **state)
+{
+    (void)state;
+    receive_route r;
+    received got;
+    err e = {0};
+    http_message m = {.method = STR("POST"), .path = STR("/v1/logs")};
+    head(&m, "content-type", "application/x-protobuf");
+    put_log(&m.body, "otel.profiling", NULL);
+    put_log(&m.body, "otel.profiling", "\n\n\tat global.work(a.c:1)\n");
+    assert_true(receive_route_of(&m, &r));
+
+    verdict v = VERDICT_TOO_LARGE;
+    unsigned n = 0;
+    for (size_t budget = 1 << 10; v != VERDICT_TAKEN; budget *= 2, n++) {
+        arena a = {.budget = budget};
+        e = (err){0};
+        v = receive_read(&r, &m, &(receive_opts){0}, &a, &got, &e);
+        assert_int_equal(v, v == VERDICT_TAKEN ? VERDICT_TAKEN : VERDICT_TOO_LARGE);
+        assert_true(v != VERDICT_TAKEN || got.doc.model.profiles.n == 1);
+        arena_free(&a);
+    }
+    assert_true(n > 1);
+    assert_int_equal(got.n_rejected, 1);
+
+    arena a = {0};
+    buf_put(&m.body, "\x0a\x7f", 2); /* resource_logs of 127 bytes that are not there */
+    assert_int_equal(receive_read(&r, &m, &(receive_opts){0}, &a, &got, &e), VERDICT_MALFORMED);
+    arena_free(&a);
+    http_message_free(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_routes),
                                        cmocka_unit_test(test_requests),
-                                       cmocka_unit_test(test_answers), cmocka_unit_test(test_logs)};
+                                       cmocka_unit_test(test_answers), cmocka_unit_test(test_logs),
+                                       cmocka_unit_test(test_logs_stopped)};
     return cmocka_run_group_tests_name("receive", tests, NULL, NULL);
 }
