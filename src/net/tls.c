@@ -147,6 +147,8 @@ static bool prepare(tls_context *c, const tls_files *f, const char *alpn, err *e
     SSL_CTX_set_session_cache_mode(c->ssl, SSL_SESS_CACHE_OFF);
     int demand = SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
     SSL_CTX_set_verify(c->ssl, c->server && !f->ca ? SSL_VERIFY_NONE : demand, NULL);
+    /* Who has shown a certificate and comes back with its ticket is let in by this name only. */
+    if (c->server) (void)SSL_CTX_set_session_id_context(c->ssl, (const unsigned char *)"kiln", 4);
     if (c->server)
         SSL_CTX_set_alpn_select_cb(c->ssl, choose_alpn, c);
     else if (c->n_alpn)
