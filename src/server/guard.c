@@ -91,8 +91,9 @@ static bool refresh(token_file *f, bool *read, err *e)
     bool same = st.st_size == f->bytes && st.st_mtim.tv_sec == f->changed.tv_sec &&
                 st.st_mtim.tv_nsec == f->changed.tv_nsec;
     if (same) return true;
+    if (!load(f, &st, e)) return false;
     *read = true;
-    return load(f, &st, e);
+    return true;
 }
 
 guard *guard_open(const char *write_file, const char *read_file, err *e)
@@ -113,8 +114,11 @@ void guard_close(guard *g) { free(g); }
 bool guard_refresh(guard *g, err *e)
 {
     bool read = false;
-    for (int i = 0; i < RIGHTS; i++)
-        if (!refresh(&g->files[i], &read, e)) return false;
+    for (int i = 0; i < RIGHTS;
+         i++) { /* each by itself: a token taken back in one is not kept by the other */
+        err own = {0};
+        if (!refresh(&g->files[i], &read, &own) && !e->code) *e = own;
+    }
     return read;
 }
 

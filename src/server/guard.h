@@ -14,7 +14,8 @@ typedef enum right { RIGHT_WRITE, RIGHT_READ, RIGHTS } right;
 NODISCARD guard *guard_open(const char *write_file, const char *read_file, err *e);
 void guard_close(guard *g);
 
-/* Reads files that have changed; a broken one leaves the old tokens in force.  true: something was read. */
+/* Reads files that have changed; a broken one leaves its old tokens in force, and `e` names the first.  true: something was
+ * read. */
 bool guard_refresh(guard *g, err *e);
 
 typedef enum guard_verdict { GUARD_OPEN, GUARD_NO_TOKEN, GUARD_WRONG_TOKEN } guard_verdict;

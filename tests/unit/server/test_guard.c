@@ -8,14 +8,16 @@
 
 static char path[] = "/tmp/kiln-guard-XXXXXX";
 
-static void put(const char *text, mode_t mode)
+static void put_at(const char *at, const char *text, mode_t mode)
 {
-    FILE *f = fopen(path, "w");
+    FILE *f = fopen(at, "w");
     assert_non_null(f);
     fputs(text, f);
     fclose(f);
-    assert_int_equal(chmod(path, mode), 0);
+    assert_int_equal(chmod(at, mode), 0);
 }
+
+static void put(const char *text, mode_t mode) { put_at(path, text, mode); }
 
 static guard_verdict ask(const guard *g, right r, const char *header)
 {
@@ -69,8 +71,31 @@ static void test_tokens(void **state)
     assert_int_equal(e.code, ERR_SYS);
 }
 
+/* A file that broke does not keep what was taken back in the other. */
+static void test_one_is_broken(void **state)
+{
+    (void)state;
+    static char writers[] = "/tmp/kiln-guard-XXXXXX", readers[] = "/tmp/kiln-guard-XXXXXX";
+    err e = {0};
+    assert_true(close(mkstemp(writers)) == 0 && close(mkstemp(readers)) == 0);
+    put_at(writers, "aaaaaaaaaaaaaaaaaaaa\n", 0600);
+    put_at(readers, "bbbbbbbbbbbbbbbbbbbb\n", 0600);
+    guard *g = guard_open(writers, readers, &e);
+    assert_ok(g, &e);
+    put_at(writers, "short\n", 0600);
+    put_at(readers, "cccccccccccccccccccccc\n", 0600);
+    assert_true(guard_refresh(g, &e));
+    assert_int_equal(e.code, ERR_MALFORMED);
+    assert_int_equal(ask(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaa"), GUARD_OPEN);
+    assert_int_equal(ask(g, RIGHT_READ, "Bearer bbbbbbbbbbbbbbbbbbbb"), GUARD_WRONG_TOKEN);
+    assert_int_equal(ask(g, RIGHT_READ, "Bearer cccccccccccccccccccccc"), GUARD_OPEN);
+    guard_close(g);
+    unlink(writers), unlink(readers);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tokens)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tokens),
+                                       cmocka_unit_test(test_one_is_broken)};
     return cmocka_run_group_tests_name("guard", tests, NULL, NULL);
 }
