@@ -17,7 +17,7 @@ static bool make_room(http_server *s)
 {
     if (s->n.connections < s->o.connections) return true;
     client *c = s->oldest;
-    while (c && !client_is_idle(c)) c = c->next;
+    while (c && (!client_is_idle(c) || c->owed)) c = c->next;
     if (!c)
         for (c = s->oldest; c && !client_is_heading(c);) c = c->next;
     if (c)
@@ -162,7 +162,8 @@ void http_server_drain(http_server *s)
             client_say_goodbye(c);
             client_close_when_out(c);
         } else if (client_is_idle(c)) {
-            client_end(c);
+            c->closing = true; /* behind the answer that it is still taking */
+            if (!c->conn || !conn_unsent(c->conn)) client_end(c);
         }
         client_leave(c, outer);
     }

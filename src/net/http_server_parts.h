@@ -78,7 +78,7 @@ struct http_server {
 void client_enlist(client *c);
 bool client_is_reading(const client *c);
 bool client_is_heading(const client *c); /* nothing but a part of a head has come */
-bool client_is_idle(const client *c);
+bool client_is_idle(const client *c);    /* asks for nothing; it may still be taking an answer */
 
 void client_give_back_rest(client *c);
 void client_count_owed(client *c); /* after anything that may change what waits for it */

@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum { BIG = 16 << 20 };
+
 typedef struct rig {
     world world;
     uint64_t skipped; /* ns added to the machine's clock */
@@ -35,7 +37,7 @@ static void on_admit(void *who, http_message *m)
     if (str_eq(m->path, STR("/no"))) m->trouble = HTTP_PRESSED;
 }
 
-/* Gives back method, path and body; /later is kept. */
+/* Gives back method, path and body; /later is kept, /big is more than a socket takes. */
 static void answer(http_exchange *x)
 {
     http_message *m = http_exchange_message(x);
@@ -43,6 +45,7 @@ static void answer(http_exchange *x)
     unsigned status = m->trouble == HTTP_TOO_LARGE ? 413 : m->trouble ? 429 : 200;
     buf_str(&b, m->method), buf_putc(&b, ' '), buf_str(&b, m->path), buf_putc(&b, ' ');
     buf_str(&b, buf_view(&m->body));
+    for (int i = 0; i < BIG && str_eq(m->path, STR("/big")); i++) buf_putc(&b, 'b');
     http_header head[] = {{STR("x-one"), STR("1")}};
     http_answer(x, &(http_response){.status = status, .head = head, .n_head = 1, .body = &b});
 }
@@ -359,6 +362,38 @@ static void test_full_house(void **state)
     close_rig(&r);
 }
 
+/* Who is still taking its answer is not idle: neither a newcomer nor the end of the server cuts it off. */
+static void test_taking(void **state)
+{
+    (void)state;
+    rig r;
+    bool over = false;
+    open_rig(&r, &(http_limits){.connections = 2});
+    int a = dial(&r);
+    say(&r, a, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
+    int b = dial(&r);
+    spin(&r);
+    int c = dial(&r);
+    spin(&r);
+    hear(b, &over);
+    assert_true(over); /* though it came later */
+    http_server_drain(r.s);
+    hear(c, &over);
+    assert_true(over);
+    static char heard[64 << 10];
+    size_t got = 0;
+    ssize_t k = -1;
+    for (int i = 0; i < 100000 && k; i++) {
+        k = recv(a, heard, sizeof heard, MSG_DONTWAIT);
+        if (k > 0) got += (size_t)k;
+        loop_once(r.loop, k < 0 ? NS_PER_MS : 0);
+    }
+    assert_true(k == 0 && got > BIG);
+    assert_true(http_server_idle(r.s));
+    close(a), close(b), close(c);
+    close_rig(&r);
+}
+
 /* Heads that never end do not keep anybody out. */
 static void test_full_of_heads(void **state)
 {
@@ -610,7 +645,7 @@ int main(void)
         cmocka_unit_test(test_pool),           cmocka_unit_test(test_h2),
         cmocka_unit_test(test_relief),         cmocka_unit_test(test_half_closed),
         cmocka_unit_test(test_turns),          cmocka_unit_test(test_flood),
-        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_addresses),      cmocka_unit_test(test_taking),
     };
     return cmocka_run_group_tests_name("http_server", tests, NULL, NULL);
 }
