@@ -92,6 +92,7 @@ http_server_counts http_server_count(const http_server *s);
 
 http_message *http_exchange_message(http_exchange *x);  /* until it is answered */
 const char *http_exchange_peer(const http_exchange *x); /* "127.0.0.1:51234" */
+bool http_exchange_h2(const http_exchange *x);
 /* The caller's own. */
 void **http_exchange_user(http_exchange *x);
 

@@ -11,6 +11,8 @@ http_message *http_exchange_message(http_exchange *x) { return x->m; }
 
 const char *http_exchange_peer(const http_exchange *x) { return x->of->peer; }
 
+bool http_exchange_h2(const http_exchange *x) { return x->of->h2 != NULL; }
+
 void **http_exchange_user(http_exchange *x) { return &x->user; }
 
 /* ---- answers ---- */

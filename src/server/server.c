@@ -107,12 +107,24 @@ static void turn_away(server *s, http_exchange *x, guard_verdict v)
     http_answer(x, &(http_response){.status = 401, .head = head, .n_head = 2, .body = &b});
 }
 
+/* Its status comes in trailers, which HTTP/1.1 has no place for: 200 OK would be all that is heard. */
+static bool refuse_grpc_over_http1(server *s, http_exchange *x)
+{
+    receive_route r;
+    bool grpc = receive_route_of(http_exchange_message(x), &r) && r.grpc;
+    if (!grpc || http_exchange_h2(x)) return false;
+    r.grpc = false;
+    ingest_refuse(s->ingest, x, &r, VERDICT_MEDIA, "gRPC needs HTTP/2");
+    return true;
+}
+
 static void on_request(void *who, http_exchange *x)
 {
     server *s = who;
     receive_route r;
     http_message *m = http_exchange_message(x);
     guard_verdict v = ask_guard(s, m);
+    if (refuse_grpc_over_http1(s, x)) return;
     if (v != GUARD_OPEN)
         turn_away(s, x, v);
     else if (receive_route_of(m, &r))
