@@ -18,6 +18,12 @@ enum { WORKERS = 2, JOBS = 64, FIRST_INHERITED = 3, OWN_DESCRIPTORS = 256, ASKED
 
 /* ---- pages of our own ---- */
 
+/* What a balancer asks before it sends somebody here. */
+static bool is_ready(const server *s)
+{
+    return !atomic_load(&s->stopping) && store_takes(s->store);
+}
+
 static facts facts_of(const server *s)
 {
     const world *w = loop_world(s->loop);
@@ -32,7 +38,7 @@ static facts facts_of(const server *s)
                    .max_bytes = s->c.max_bytes ? s->c.max_bytes : STORE_MAX_BYTES,
                    .started = s->started,
                    .now = w->wall(w->who),
-                   .ready = !atomic_load(&s->stopping)};
+                   .ready = is_ready(s)};
 }
 
 static void give(http_exchange *x, unsigned status, const char *type, buf *body)
@@ -48,6 +54,17 @@ static void give_text(http_exchange *x, unsigned status, const char *text)
     buf b = {0};
     buf_z(&b, text);
     give(x, status, "text/plain; charset=utf-8", &b);
+}
+
+/* Alive is who answers; ready is who takes profiles. */
+static void give_probe(const server *s, http_exchange *x, str path)
+{
+    if (str_eq(path, STR("/healthz")) || is_ready(s))
+        give_text(x, 200, "ok\n");
+    else
+        give_text(x, 503,
+                  atomic_load(&s->stopping) ? "ending: nobody new is let in\n"
+                                            : "the disk is full or broken: new data is refused\n");
 }
 
 /* What needs the loop's own numbers.  false: none of these. */
@@ -130,7 +147,7 @@ static void on_request(void *who, http_exchange *x)
     else if (receive_route_of(m, &r))
         ingest_request(s->ingest, x, &r);
     else if (is_probe(m->path))
-        give_text(x, atomic_load(&s->stopping) ? 503 : 200, "ok\n");
+        give_probe(s, x, m->path);
     else if (give_facts(s, x, m->path))
         return;
     else if (page_has(m->path))

@@ -329,6 +329,15 @@ static store_counters on_counted(const store *s)
     return n;
 }
 
+static bool on_takes(const store *s)
+{
+    embedded *x = (embedded *)(uintptr_t)s;
+    pthread_mutex_lock(&x->lock);
+    bool takes = !x->read_only && !x->broken_until;
+    pthread_mutex_unlock(&x->lock);
+    return takes;
+}
+
 const store_engine engine_embedded = {
     .scheme = "",
     .open = embedded_open,
@@ -336,6 +345,7 @@ const store_engine engine_embedded = {
     .retain = on_retain,
     .put = embedded_put,
     .push = embedded_push,
+    .takes = on_takes,
     .commit = embedded_commit,
     .work = embedded_work,
     .compact = embedded_compact,

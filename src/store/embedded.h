@@ -15,6 +15,8 @@
 #include "store/reader.h"
 #include <pthread.h>
 
+#define RETRY_NS NS_PER_S /* a broken disk is not asked before */
+
 /* Who waits for a group. */
 typedef struct pending {
     store_done *done;

@@ -289,11 +289,45 @@ void embedded_quarantine(embedded *x, day_name name, const err *why)
     embedded_set_aside(x, text, why);
 }
 
+/* ---- a broken disk ---- */
+
+/* What a new segment of the journal needs: room, a write, a sync. */
+static bool disk_takes(const embedded *x, err *e)
+{
+    char path[DAY_PATH];
+    static const char one[] = "x";
+    snprintf(path, sizeof path, "%s/try", x->dir);
+    vfile *f = vfile_open(x->vfs, path, VFILE_WRITE, e);
+    bool ok = f && vfile_reserve(f, JOURNAL_RESERVE, e) && vfile_write(f, 0, (str){one, 1}, e) &&
+              vfile_sync(f, e);
+    vfile_close(f);
+    (void)vfile_remove(x->vfs, path, NULL);
+    return ok;
+}
+
+/* After a write failed: would one do now? */
+static void try_disk(embedded *x)
+{
+    err why = {0};
+    pthread_mutex_lock(&x->lock);
+    uint64_t until = x->broken_until;
+    pthread_mutex_unlock(&x->lock);
+    if (!until || world_now(x->world) < until) return;
+    bool ok = disk_takes(x, &why);
+    pthread_mutex_lock(&x->lock);
+    if (x->broken_until == until) { /* nobody wrote meanwhile, who would know better */
+        x->broken_until = ok ? 0 : world_now(x->world) + RETRY_NS;
+        if (!ok) x->broken = why;
+    }
+    pthread_mutex_unlock(&x->lock);
+}
+
 /* ---- who calls ---- */
 
 static bool step(embedded *x, bool force, bool *more, err *e)
 {
     bool done;
+    try_disk(x);
     pthread_mutex_lock(&x->work);
     uint64_t now = world_now(x->world);
     bool ok = embedded_run(x, force, &done, e);

@@ -4,8 +4,6 @@
 #include "wire/otlp.h"
 #include "base/ban.h"
 
-#define RETRY_NS NS_PER_S
-
 void group_free(group *g)
 {
     journal_group_free(&g->records);

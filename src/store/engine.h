@@ -9,6 +9,7 @@ typedef struct store_engine {
     void (*retain)(store *s, uint64_t max_age, uint64_t max_bytes);
     bool (*put)(store *s, const store_item *i, err *e);
     void (*push)(store *s);
+    bool (*takes)(const store *s);
     bool (*commit)(store *s, err *e);
     bool (*work)(store *s, bool *more, err *e);
     bool (*compact)(store *s, err *e);

@@ -37,6 +37,7 @@ void store_retain(store *s, uint64_t max_age, uint64_t max_bytes)
 
 bool store_put(store *s, const store_item *i, err *e) { return s->engine->put(s, i, e); }
 void store_push(store *s) { s->engine->push(s); }
+bool store_takes(const store *s) { return s->engine->takes(s); }
 bool store_commit(store *s, err *e) { return s->engine->commit(s, e); }
 bool store_work(store *s, bool *more, err *e) { return s->engine->work(s, more, e); }
 bool store_compact(store *s, err *e) { return s->engine->compact(s, e); }

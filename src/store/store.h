@@ -111,6 +111,10 @@ NODISCARD bool store_put(store *s, const store_item *i, err *e);
 /* What was put with `more` is written now (it may have been before). */
 void store_push(store *s);
 
+/* Does it take what is put now?  false: the disk is full or broken, and was so when it was last tried, which happens every
+ * second (with no_threads in store_work) whether or not somebody puts.  Any thread. */
+bool store_takes(const store *s);
+
 /* With no_threads: writes and syncs all that waits as one group and calls every `done`.  Otherwise: waits until that has
  * happened.  false: something was refused; `e` has the first reason. */
 bool store_commit(store *s, err *e);

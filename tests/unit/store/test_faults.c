@@ -179,6 +179,7 @@ static void answers_while_full(void **state)
     store *s = store_open(p.dir, &o, &e);
     assert_ok(s != NULL, &e);
     put_all(&t, s, &w);
+    assert_true(store_takes(s));
     size_t done = t.n_done;
     *bad_now = (bad_plan){.kind = BAD_FULL, .for_good = true};
     arena a = {0};
@@ -197,8 +198,17 @@ static void answers_while_full(void **state)
     e = (err){0};
     assert_ok(numbered_count(s, count, NUMBERS, &e), &e);
     for (size_t i = 0; i < NUMBERS; i++) assert_int_equal(count[i], 1);
-    *bad_now = (bad_plan){0};
+    bool more;
+    assert_false(store_takes(s));
     w.now += 2 * NS_PER_S;
+    (void)!store_work(s, &more, &e); /* tries, and finds it as it was */
+    assert_false(store_takes(s));
+    *bad_now = (bad_plan){0};
+    assert_ok(store_work(s, &more, &e), &e); /* not yet time to try */
+    assert_false(store_takes(s));
+    w.now += 2 * NS_PER_S;
+    assert_ok(store_work(s, &more, &e), &e); /* nobody had to put for it */
+    assert_true(store_takes(s));
     assert_ok(store_put(s, &(store_item){.model = &m, .done = on_done, .cookie = &c}, &e), &e);
     assert_ok(store_commit(s, &e), &e);
     store_close(s);
