@@ -35,8 +35,7 @@ typedef enum verdict {
     VERDICT_TOO_LARGE,   /* 413, RESOURCE_EXHAUSTED without RetryInfo: never will fit */
     VERDICT_PRESSED,     /* 429, RESOURCE_EXHAUSTED with RetryInfo: later */
     VERDICT_UNAVAILABLE, /* 503, UNAVAILABLE with RetryInfo: the disk is full, we are going away */
-    VERDICT_UNAUTHENTICATED, /* 401 */
-    VERDICT_FORBIDDEN,       /* 403: a token that may only read */
+    VERDICT_UNAUTHENTICATED, /* 401, UNAUTHENTICATED: no token, or none that may send */
     VERDICT_LATE,            /* 504, DEADLINE_EXCEEDED: the sender's own deadline has passed */
 } verdict;
 

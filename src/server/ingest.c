@@ -117,8 +117,7 @@ static uint64_t *counter_of(ingest *i, verdict v)
     case VERDICT_PRESSED: return &i->n.pressed;
     case VERDICT_UNAVAILABLE: return &i->n.unavailable;
     case VERDICT_LATE: return &i->n.late;
-    case VERDICT_UNAUTHENTICATED:
-    case VERDICT_FORBIDDEN: return &i->n.unauthorized;
+    case VERDICT_UNAUTHENTICATED: return &i->n.unauthorized;
     }
     return &i->n.malformed;
 }
