@@ -161,7 +161,10 @@ bool journal_write(journal *j, journal_group *g, uint64_t *first_seq, err *e)
     if (even) (void)vfile_go_direct(j->f);
     if (even || g->n) s->end = journal_even(s->end);
     if (!write_parts(j, g, s->end, e)) {
-        /* What the disk has of it is not known.  A new segment that begins with the same number makes it void. */
+        /* What the disk has of it is not known.  A new segment that begins with the same number makes it void.  Until there is one,
+         * who reads could take it for good: the kernel keeps what it could not write, and says so once.  And it takes room. */
+        vfile_cut(j->f, s->end);
+        if (!j->no_sync) (void)!vfile_sync(j->f, NULL);
         give_up(j);
         return false;
     }

@@ -205,6 +205,13 @@ bool vfile_reserve(vfile *f, uint64_t n, err *e)
            sqlite_failed(e, rc, "has no room on the disk", f->path);
 }
 
+void vfile_cut(vfile *f, uint64_t n)
+{
+    int chunk = 0; /* or the unix VFS rounds up */
+    (void)f->f->pMethods->xFileControl(f->f, SQLITE_FCNTL_CHUNK_SIZE, &chunk);
+    (void)f->f->pMethods->xTruncate(f->f, (sqlite3_int64)n);
+}
+
 bool vfile_remove(sqlite3_vfs *vfs, const char *path, err *e)
 {
     int rc = vfs->xDelete(vfs, path, 0);

@@ -31,6 +31,8 @@ bool vfile_go_direct(vfile *f);
 NODISCARD bool vfile_sync(vfile *f, err *e);
 /* Takes room on the disk now, so that writing does not have to. */
 NODISCARD bool vfile_reserve(vfile *f, uint64_t n, err *e);
+/* Ends the file there, if the disk lets it: after a failure, when nothing better can be done. */
+void vfile_cut(vfile *f, uint64_t n);
 bool vfile_remove(sqlite3_vfs *vfs, const char *path, err *e);
 
 /* ERR_SYS for an SQLite result code; ENOSPC and EIO by what it says. */
