@@ -30,7 +30,7 @@ typedef struct group {
     size_t n, cap;
     content_key *keys; /* that its items brought */
     size_t n_keys, cap_keys;
-    uint64_t n_items, oldest; /* records; first arrival */
+    uint64_t n_items, n_bytes, oldest; /* records, without what pads them; first arrival */
 } group;
 
 typedef struct embedded {

@@ -18,7 +18,7 @@ static void group_reset(group *g)
 {
     journal_group_reset(&g->records, KEEP_GROUP);
     g->n = g->n_keys = 0;
-    g->n_items = g->oldest = 0;
+    g->n_items = g->n_bytes = g->oldest = 0;
 }
 
 static bool add_pending(group *g, const pending *p)
@@ -152,31 +152,35 @@ static bool look_over_profiles(embedded *x, prepared *w, pending *p, err *e)
 
 enum { LEND = 64 << 10 }; /* what is smaller is copied: many to a page, one write for all */
 
-/* The record around the bytes where they are, if there is room. */
-static bool lend_record(embedded *x, const store_item *i, const item *to)
+/* The record around the bytes where they are, if there is room.  Its bytes; 0: there is none. */
+static size_t lend_record(embedded *x, const store_item *i, const item *to)
 {
-    if (!i->before || to->bytes.n < LEND) return false;
+    if (!i->before || to->bytes.n < LEND) return 0;
     buf_reset(&x->encoded); /* the bytes came: it is free */
     put_item_head(&x->encoded, to);
     size_t head = JOURNAL_RECORD + x->encoded.n, n = to->bytes.n;
     uintptr_t at = (uintptr_t)to->bytes.p, from = (at - head) & ~(uintptr_t)(JOURNAL_EVEN - 1);
     if (x->encoded.failed || at - from > i->before || journal_even(at + n) - (at + n) > i->after)
-        return false;
+        return 0;
     uint16_t gap = (uint16_t)(at - from - head);
     char *p = (char *)from;
     memcpy(p + JOURNAL_RECORD, x->encoded.p, x->encoded.n);
     memcpy(p + head - ITEM_GAP, &gap, ITEM_GAP);
     memset(p + head, 0, gap);
-    return journal_lend(&x->next.records, p, (size_t)(at - from) - JOURNAL_RECORD + n);
+    size_t all = (size_t)(at - from) + n;
+    return journal_lend(&x->next.records, p, all - JOURNAL_RECORD) ? all : 0;
 }
 
 static void add_record(embedded *x, const store_item *i, const item *to)
 {
-    if (!lend_record(x, i, to)) {
+    size_t bytes = lend_record(x, i, to);
+    if (!bytes) {
         size_t at = journal_begin(&x->next.records);
         put_item(&x->next.records.copied, to);
+        bytes = x->next.records.copied.n - at;
         journal_end(&x->next.records, at);
     }
+    x->next.n_bytes += bytes;
     x->next.n_items++;
     if (!x->next.oldest) x->next.oldest = to->received;
 }
@@ -267,7 +271,7 @@ static void count_group(embedded *x, const group *g, size_t bytes, uint64_t firs
     }
     if (!g->n_items) return;
     x->durable = first_seq + g->n_items - 1;
-    x->raw_bytes += bytes;
+    x->raw_bytes += g->n_bytes;
     x->raw_items += g->n_items;
     if (!x->oldest_raw) x->oldest_raw = g->oldest;
 }
