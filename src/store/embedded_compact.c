@@ -230,11 +230,14 @@ static void remove_file(embedded *x, day_name name, const char *why)
 bool embedded_retain(embedded *x, err *e)
 {
     day_names names;
-    uint64_t total = 0, journal_bytes = 0, now = x->world->wall(x->world->who);
+    uint64_t now = x->world->wall(x->world->who);
     if (!day_list(x->dir, &names, e)) return false;
-    bool ok = journal_size(x->vfs, x->dir, &journal_bytes, e);
-    for (size_t i = 0; ok && i < names.n; i++) total += file_bytes_of(x, names.v[i]);
-    total += journal_bytes;
+    /* Not the files of the journal: spare ones do not get smaller when data is removed. */
+    pthread_mutex_lock(&x->lock);
+    uint64_t total = x->raw_bytes;
+    pthread_mutex_unlock(&x->lock);
+    bool ok = true;
+    for (size_t i = 0; i < names.n; i++) total += file_bytes_of(x, names.v[i]);
     for (size_t i = 0; ok && i < names.n; i++) {
         uint64_t bytes = file_bytes_of(x, names.v[i]),
                  end = (uint64_t)(names.v[i].day + 1) * DAY_NS;

@@ -87,6 +87,3 @@ typedef struct journal_scan {
  * should begin anew. */
 NODISCARD bool journal_read(sqlite3_vfs *vfs, const char *dir, journal_scan *s,
                             journal_visit *visit, void *who, err *e);
-
-/* Bytes of all segments on disk, and of the records that `through` leaves. */
-NODISCARD bool journal_size(sqlite3_vfs *vfs, const char *dir, uint64_t *bytes, err *e);

@@ -170,13 +170,3 @@ bool journal_read(sqlite3_vfs *vfs, const char *dir, journal_scan *s, journal_vi
     if (!s->hold) free(list.v);
     return ok;
 }
-
-bool journal_size(sqlite3_vfs *vfs, const char *dir, uint64_t *bytes, err *e)
-{
-    segment_list list;
-    *bytes = 0;
-    if (!segments_list(vfs, dir, &list, e)) return false;
-    for (size_t i = 0; i < list.n; i++) *bytes += list.v[i].end;
-    free(list.v);
-    return true;
-}

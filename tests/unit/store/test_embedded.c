@@ -191,6 +191,35 @@ static void removes_by_bytes(void **state)
     place_free(&p);
 }
 
+/* Segments of the journal that are kept for writing over are no reason to remove what was compacted. */
+static void keeps_what_fits(void **state)
+{
+    (void)state;
+    enum { LARGE = 4 << 20 };
+    place p = place_new();
+    err e = {0};
+    store *s = open_at(p.dir, NULL,
+                       (store_opts){.no_threads = true, .no_sync = true, .max_bytes = 3 << 20});
+    char *payload = calloc(1, LARGE);
+    uint32_t count[8] = {0};
+    for (size_t i = 0; i < ARRAY_LEN(count); i++) {
+        arena a = {0};
+        model m;
+        assert_true(numbered_model(&a, i, &m));
+        m.profiles.v[0].original_payload = (str){payload, LARGE};
+        assert_ok(store_put(s, &(store_item){.model = &m}, &e), &e);
+        assert_ok(store_commit(s, &e), &e);
+        arena_free(&a);
+    }
+    assert_ok(store_compact(s, &e), &e);
+    assert_u64(store_counted(s).dropped_files, 0);
+    assert_ok(numbered_count(s, count, ARRAY_LEN(count), &e), &e);
+    for (size_t i = 0; i < ARRAY_LEN(count); i++) assert_int_equal(count[i], 1);
+    free(payload);
+    store_close(s);
+    place_free(&p);
+}
+
 /* ---- damage ---- */
 
 static void scribble(const char *dir, const char *name, long at, size_t n)
@@ -593,17 +622,12 @@ static void keeps_what_is_lent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_every_layout),
-        cmocka_unit_test(removes_old_days),
-        cmocka_unit_test(removes_by_bytes),
-        cmocka_unit_test(sets_damaged_files_aside),
-        cmocka_unit_test(serves_beside_a_damaged_file),
-        cmocka_unit_test(serves_the_journal_alone),
-        cmocka_unit_test(finds_changed_bytes),
-        cmocka_unit_test(reads_beside_the_writer),
-        cmocka_unit_test(refuses_under_pressure),
-        cmocka_unit_test(decodes_outside_the_lock),
-        cmocka_unit_test(keeps_what_is_lent),
+        cmocka_unit_test(keeps_every_layout),       cmocka_unit_test(removes_old_days),
+        cmocka_unit_test(removes_by_bytes),         cmocka_unit_test(keeps_what_fits),
+        cmocka_unit_test(sets_damaged_files_aside), cmocka_unit_test(serves_beside_a_damaged_file),
+        cmocka_unit_test(serves_the_journal_alone), cmocka_unit_test(finds_changed_bytes),
+        cmocka_unit_test(reads_beside_the_writer),  cmocka_unit_test(refuses_under_pressure),
+        cmocka_unit_test(decodes_outside_the_lock), cmocka_unit_test(keeps_what_is_lent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
