@@ -104,11 +104,11 @@ size_t journal_parts(const journal_group *g, str *out)
     size_t at = 0, n = 0;
     for (size_t i = 0; i < g->n; i++) {
         const journal_lent *x = &g->v[i];
-        out[n++] = (str){g->copied.p + at, x->padded - at};
+        if (x->padded > at) out[n++] = (str){g->copied.p + at, x->padded - at};
         out[n++] = (str){x->p, x->n};
         at = x->padded;
     }
-    out[n++] = (str){g->copied.p + at, g->copied.n - at};
+    if (g->copied.n > at) out[n++] = (str){g->copied.p + at, g->copied.n - at};
     return n;
 }
 

@@ -47,7 +47,7 @@ uint64_t journal_number(journal_group *g, uint64_t seq, uint64_t salt);
 /* Makes `copied` begin and end at multiples of JOURNAL_EVEN; memory that is large enough stays.  false: no memory. */
 NODISCARD bool journal_even_out(journal_group *g);
 
-/* What is to be written, in order: 2 * n + 1 parts, some of them empty. */
+/* What is to be written, in order: up to 2 * n + 1 parts. */
 size_t journal_parts(const journal_group *g, str *out);
 
 void journal_group_reset(journal_group *g, size_t keep); /* memory over `keep` bytes is let go */
