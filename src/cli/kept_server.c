@@ -50,19 +50,25 @@ static bool read_token(asking *x, const char *path)
         n += end != NULL;
         rest = (str){rest.p + n, rest.n - n};
     }
-    char *copy = arena_alloc(x->a, x->token.n);
+    char *copy = arena_alloc(x->a, x->token.n + 1);
     if (copy && x->token.n) memcpy(copy, x->token.p, x->token.n);
     x->token.p = copy;
     file_release(&f);
+    if (!copy) return err_set(&x->e, ERR_LIMIT, "out of memory");
     return x->token.n || err_set(&x->e, ERR_USAGE, "%s: no token in it", path);
 }
 
 static bool take_token(asking *x)
 {
     const char *given = getenv("KILN_TOKEN");
-    if (x->c->o.token_file) return read_token(x, x->c->o.token_file);
-    if (given && *given) x->token = str_of(given);
-    return true;
+    if (x->c->o.token_file) {
+        if (!read_token(x, x->c->o.token_file)) return false;
+    } else if (given) {
+        x->token = str_of(given);
+    }
+    if (!x->token.n || x->to.tls || url_is_local(&x->to)) return true;
+    return err_set(&x->e, ERR_USAGE,
+                   "everybody on the way could read the token: use https://, or send none");
 }
 
 static bool set_flag(params *p, const char *key, bool on, arena *a)

@@ -82,8 +82,16 @@ bool url_parse(str text, url *out, err *e)
     return take_host((str){s.p, n}, out, e);
 }
 
+/* 127.0.0.1, and no name that begins so. */
+static bool is_loopback4(str host)
+{
+    size_t n = 0;
+    while (n < host.n && (host.p[n] == '.' || (host.p[n] >= '0' && host.p[n] <= '9'))) n++;
+    return n == host.n && str_starts(host, STR("127."));
+}
+
 bool url_is_local(const url *u)
 {
-    return (u->host.n == 9 && !strncasecmp(u->host.p, "localhost", 9)) ||
-           str_starts(u->host, STR("127.")) || str_eq(u->host, STR("::1"));
+    return (u->host.n == 9 && !strncasecmp(u->host.p, "localhost", 9)) || is_loopback4(u->host) ||
+           str_eq(u->host, STR("::1"));
 }

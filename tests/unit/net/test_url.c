@@ -33,6 +33,26 @@ static void test_addresses(void **state)
     }
 }
 
+static void test_local(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool local;
+    } cases[] = {
+        {"http://LocalHost:1", true},        {"http://127.0.0.1", true},
+        {"http://127.1.2.3:4", true},        {"http://[::1]:4317", true},
+        {"http://127.example.com", false},   {"http://10.0.0.1", false},
+        {"http://localhost.example", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        url u;
+        err e = {0};
+        assert_ok(url_parse(str_of(cases[i].text), &u, &e), &e);
+        if (url_is_local(&u) != cases[i].local) fail_msg("%s", cases[i].text);
+    }
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -66,6 +86,7 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_addresses),
+                                       cmocka_unit_test(test_local),
                                        cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
