@@ -164,7 +164,7 @@ static int on_begin(nghttp2_session *ng, const nghttp2_frame *f, void *who)
     return 0;
 }
 
-static bool keep_pseudo(http_message *m, str name, str value)
+static bool keep_pseudo(http_message *m, str name, str value, err *e)
 {
     if (str_eq(name, STR(":status"))) { /* nothing to keep: a peer may send any number of 1xx */
         if (value.n == 3)               /* nghttp2 made sure of the digits */
@@ -172,11 +172,12 @@ static bool keep_pseudo(http_message *m, str name, str value)
                         (unsigned)(value.p[2] - '0');
         return true;
     }
-    str kept = http_message_keep(m, value);
+    str kept;
+    if (!http_message_keep_head(m, value, &kept, e)) return false;
     if (str_eq(name, STR(":method"))) m->method = kept;
     if (str_eq(name, STR(":path"))) m->path = kept;
     if (str_eq(name, STR(":authority"))) m->authority = kept;
-    return kept.p != NULL;
+    return true;
 }
 
 static int on_header(nghttp2_session *ng, const nghttp2_frame *f, const uint8_t *name,
@@ -189,7 +190,7 @@ static int on_header(nghttp2_session *ng, const nghttp2_frame *f, const uint8_t 
     str k = {(const char *)name, n_name}, v = {(const char *)value, n_value};
     s->heard += n_name + n_value;
     if (n_name && name[0] == ':')
-        return keep_pseudo(&t->m, k, v) ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+        return keep_pseudo(&t->m, k, v, &t->why) ? 0 : refuse(s, f->hd.stream_id);
     bool ok = http_message_add(&t->m, t->trailing ? &t->m.trailers : &t->m.head, k, v, &t->why);
     return ok ? 0 : refuse(s, f->hd.stream_id);
 }

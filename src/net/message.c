@@ -8,6 +8,8 @@ enum {
         4 << 10, /* is taken whether there is room or not: who is refused should know why */
     PRESSED_RATE = 32 << 10, /* bytes a second: slower ones go when there is no room ... */
     KEEP_ARENA = 8 << 10,
+    HEADER_COST =
+        96, /* of one, beside its text: two strs in a vector that doubles, ends of texts */
 };
 #define PRESSED_NS UINT64_C(2000000000) /* ... once they have had this long */
 
@@ -112,22 +114,36 @@ str http_message_keep(http_message *m, str text)
     return (str){p, text.n};
 }
 
+/* Counts a part of the head. */
+static bool count_head(http_message *m, str name, str value, err *e)
+{
+    if (name.n > HTTP_MAX_HEAD - m->n_head || value.n > HTTP_MAX_HEAD - m->n_head - name.n)
+        return err_set(e, ERR_LIMIT, "headers of more than %d bytes", HTTP_MAX_HEAD);
+    size_t n = name.n + value.n,
+           cost = 2 * n + HEADER_COST; /* the blocks of an arena double: half may be empty */
+    if (m->n_head + n > SMALL_HEAD && !has_room(m, cost))
+        return err_set(e, ERR_SYS, "too much is being sent at once");
+    m->n_head += n;
+    charge(m, cost);
+    return true;
+}
+
+bool http_message_keep_head(http_message *m, str text, str *out, err *e)
+{
+    if (!count_head(m, (str){0}, text, e)) return false;
+    *out = http_message_keep(m, text);
+    return out->p || err_set(e, ERR_LIMIT, "out of memory");
+}
+
 bool http_message_add(http_message *m, http_headers *to, str name, str value, err *e)
 {
     if (m->head.n + m->trailers.n >= HTTP_MAX_HEADERS)
         return err_set(e, ERR_LIMIT, "more than %d headers", HTTP_MAX_HEADERS);
-    if (name.n > HTTP_MAX_HEAD - m->n_head || value.n > HTTP_MAX_HEAD - m->n_head - name.n)
-        return err_set(e, ERR_LIMIT, "headers of more than %d bytes", HTTP_MAX_HEAD);
-    size_t n = name.n + value.n,
-           cost = 2 * n; /* the blocks of an arena double: half may be empty */
-    if (m->n_head + n > SMALL_HEAD && !has_room(m, cost))
-        return err_set(e, ERR_SYS, "too much is being sent at once");
+    if (!count_head(m, name, value, e)) return false;
     http_header h = {http_message_keep(m, name), http_message_keep(m, value)};
     http_header *slot = h.name.p && h.value.p ? vec_push(&m->arena, to) : NULL;
     if (!slot) return err_set(e, ERR_LIMIT, "out of memory");
     *slot = h;
-    m->n_head += n;
-    charge(m, cost);
     return true;
 }
 

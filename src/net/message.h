@@ -59,6 +59,8 @@ typedef struct http_message {
 
 /* Copies name and value.  ERR_LIMIT at the limits above; ERR_SYS: a large head, and no room in the pool. */
 NODISCARD bool http_message_add(http_message *m, http_headers *to, str name, str value, err *e);
+/* A copy of a part of the head that is no header: path, authority.  Counts and fails as above. */
+NODISCARD bool http_message_keep_head(http_message *m, str text, str *out, err *e);
 /* A copy that lives as long as the message; NULL text: out of memory. */
 str http_message_keep(http_message *m, str text);
 NODISCARD bool http_message_body(http_message *m, str bytes, err *e);
