@@ -496,7 +496,7 @@ bool h2_respond(h2 *s, int32_t id, const h2_send *r, err *e)
 {
     nghttp2_nv nv[MAX_SENT];
     stream *t = stream_of(s, id);
-    if (!t) return err_set(e, ERR_SYS, "the stream is gone");
+    if (!t) return err_set(e, ERR_MISMATCH, "the stream is gone");
     if (!fill_nv(r->head, r->n_head, nv, e) || !load(t, r, e)) return false;
     t->held = false;
     http_message_answered(&t->m);

@@ -54,7 +54,8 @@ typedef struct h2_send {
 
 /* A new stream; its number, or -1 and `e`. */
 NODISCARD int32_t h2_request(h2 *s, const h2_send *r, err *e);
-/* Answers a stream.  One whose body is still coming is reset behind the answer. */
+/* Answers a stream.  One whose body is still coming is reset behind the answer.  ERR_MISMATCH: it is gone; the others are
+ * well. */
 NODISCARD bool h2_respond(h2 *s, int32_t stream, const h2_send *r, err *e);
 /* Server: no new streams; those that are open are answered. */
 void h2_drain(h2 *s);

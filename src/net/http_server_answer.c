@@ -69,7 +69,10 @@ void http_answer(http_exchange *x, const http_response *r)
         client_go_on(c);
     else if (ok && !c->feeding) /* all answers of this round go out together */
         loop_arm(c->s->loop, &c->turn, 0);
-    if (!ok) client_end(c);
+    if (e.code == ERR_MISMATCH) /* nobody waits for this one any more */
+        c->s->n.gone++;
+    else if (!ok)
+        client_end(c);
     if (!c->dead) client_count_owed(c), client_refresh(c);
     http_server_collect_owed(c->s);
     client_close_when_out(c);
