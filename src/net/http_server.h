@@ -85,7 +85,8 @@ void http_server_tls(http_server *s, tls_context *t);
 void http_server_drain(http_server *s);
 bool http_server_idle(const http_server *s); /* no connection is left */
 
-void http_server_close(http_server *s); /* `gone` for all that is unanswered */
+/* `gone` for all that is unanswered; what was answered goes out as far as sockets take it without waiting. */
+void http_server_close(http_server *s);
 http_server_counts http_server_count(const http_server *s);
 
 /* ---- one request ---- */
