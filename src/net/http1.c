@@ -125,9 +125,11 @@ static bool take_request(http1 *h, str line, err *e)
     str method = {line.p, (size_t)(a - line.p)}, target = {rest.p, (size_t)(b - rest.p)};
     if (!http_name_valid(method) || !is_visible(target))
         return fail(h, e, "this is no HTTP/1.1 request");
-    h->m->method = http_message_keep(h->m, method);
-    h->m->path = http_message_keep(h->m, path_of(target));
-    if (!h->m->method.p || !h->m->path.p) return err_set(e, ERR_LIMIT, "out of memory");
+    if (!http_message_keep_head(h->m, method, &h->m->method, e) ||
+        !http_message_keep_head(h->m, path_of(target), &h->m->path, e)) {
+        h->state = HTTP1_FAILED;
+        return false;
+    }
     return take_version(h, (str){b + 1, rest.n - target.n - 1}, e);
 }
 
@@ -162,10 +164,7 @@ static bool take_header(http1 *h, str name, str value, err *e)
         h->keeps = !h->closes && (h->keeps || has_word(value, "keep-alive"));
     }
     if (is_word(name, "expect")) h->expects = h->minor && is_word(value, "100-continue");
-    if (is_word(name, "host")) {
-        h->m->authority = http_message_keep(h->m, value);
-        h->n_hosts++;
-    }
+    h->n_hosts += is_word(name, "host");
     return true;
 }
 
@@ -177,9 +176,12 @@ static bool take_field(http1 *h, str line, http_headers *to, err *e)
     str value = trim((str){colon + 1, line.n - name.n - 1});
     if (!http_value_valid(value)) return fail(h, e, "a header with a control character");
     if (to == &h->m->head && !take_header(h, name, value, e)) return false;
-    if (http_message_add(h->m, to, name, value, e)) return true;
-    h->state = HTTP1_FAILED;
-    return false;
+    if (!http_message_add(h->m, to, name, value, e)) {
+        h->state = HTTP1_FAILED;
+        return false;
+    }
+    if (to == &h->m->head && is_word(name, "host")) h->m->authority = to->v[to->n - 1].value;
+    return true;
 }
 
 static void give_up_request(http1 *h)

@@ -133,6 +133,7 @@ static void turn_away(client *c, const err *e)
     snprintf(text, sizeof text, "%s\n", e->msg);
     if (http1_put_response(b, status, head, 2, strlen(text), &ignored)) buf_z(b, text);
     conn_flush(c->conn);
+    http_message_answered(&c->message);
     c->closing = c->unread = true;
     c->s->n.closed_broken++;
 }
