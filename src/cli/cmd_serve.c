@@ -65,12 +65,17 @@ static bool limit_parse(const char *text, bool (*parse)(str s, uint64_t *out), u
     return parse(str_of(text), out) && *out;
 }
 
+static void override_list(const option_list *from, config_list *to)
+{
+    if (from->n) to->n = 0;
+    for (size_t i = 0; i < from->n && i < CONFIG_LISTENS; i++) to->v[to->n++] = from->v[i];
+}
+
 /* What is said on the command line. */
 static bool override(const cli_options *o, server_config *k, err *e)
 {
-    if (o->listen.n) k->listen.n = 0;
-    for (size_t i = 0; i < o->listen.n && i < CONFIG_LISTENS; i++)
-        k->listen.v[k->listen.n++] = o->listen.v[i];
+    override_list(&o->listen, &k->listen);
+    override_list(&o->hosts, &k->hosts);
     if (o->store_dir) k->store = o->store_dir;
     if (o->max_store && !limit_parse(o->max_store, size_parse, &k->max_bytes))
         return err_set(e, ERR_USAGE, "--max-store wants a size such as 10GiB, or none, not `%s`",

@@ -150,6 +150,9 @@ static const option_desc all_options[] = {
      "Where to take connections: HOST:PORT or PORT; each speaks gRPC, HTTP/1.1, HTTP/2 and TLS. "
      "May be repeated (default "
      "127.0.0.1:4317, 127.0.0.1:4318 and 127.0.0.1:4040)."},
+    {"host", 0, OPTION_EACH, AT(hosts), IN(SERVE), "NAME", NULL,
+     "A name by which browsers may come, besides localhost and addresses: pages of others are "
+     "turned away. May be repeated."},
     {"store", 0, OPTION_PATH, AT(store_dir), IN(SERVE), "DIR", NULL,
      "Where to keep profiles (default $XDG_DATA_HOME/kiln/store)."},
     {"max-age", 0, OPTION_TEXT, AT(max_age), IN(SERVE), "TIME", NULL,

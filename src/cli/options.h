@@ -75,7 +75,7 @@ typedef struct cli_options {
     uint64_t spool_size;
 
     /* serve */
-    option_list listen;
+    option_list listen, hosts;
     const char *store_dir, *max_age, *write_tokens, *read_tokens;
     const char *max_store;
     bool insecure, check_config;

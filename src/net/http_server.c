@@ -1,5 +1,6 @@
 #include "net/http_server_parts.h"
 
+#include "net/listen.h"
 #include "base/ban.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -126,7 +127,7 @@ bool http_server_listen(http_server *s, int fd, tls_context *t, bool plain, err 
     }
     listener *l = &s->listeners[s->n_listeners];
     if (t) s->tls = t;
-    *l = (listener){.s = s, .plain = plain, .tls = t != NULL};
+    *l = (listener){.s = s, .plain = plain, .tls = t != NULL, .loopback = net_is_loopback(fd)};
     l->watch = (loop_watch){fd, on_connection, l};
     if (!loop_add(s->loop, &l->watch, EPOLLIN, e)) {
         close(fd);

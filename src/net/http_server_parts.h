@@ -14,6 +14,7 @@ typedef struct listener {
     http_server *s;
     loop_watch watch;
     bool plain, tls; /* what clients may speak */
+    bool loopback;
 } listener;
 
 struct http_exchange {

@@ -67,6 +67,8 @@ static void admit(void *who, http_message *m)
 {
     client *c = who;
     http_server *s = c->s;
+    m->way = (http_way){
+        .loopback = c->from->loopback, .tls = conn_tls(c->conn) != NULL, .h2 = c->h2 != NULL};
     if (s->ev.admit) s->ev.admit(s->ev.who, m);
 }
 

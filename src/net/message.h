@@ -41,10 +41,17 @@ typedef struct http_pool {
     spares spares; /* for bodies to come */
 } http_pool;
 
+/* The way on which a request came. */
+typedef struct http_way {
+    bool loopback; /* to an address that this machine alone reaches */
+    bool tls, h2;
+} http_way;
+
 typedef struct http_message {
     arena arena;                 /* texts of head and trailers */
     unsigned status;             /* of a response */
     str method, path, authority; /* of a request */
+    http_way way;                /* of a request, as its server sets it before `admit` */
     http_headers head, trailers;
     size_t n_head;   /* bytes counted against HTTP_MAX_HEAD */
     size_t expected; /* bytes of the body, when the peer said so; a promise of no worth */

@@ -36,6 +36,7 @@ typedef enum verdict {
     VERDICT_PRESSED,     /* 429, RESOURCE_EXHAUSTED with RetryInfo: later */
     VERDICT_UNAVAILABLE, /* 503, UNAVAILABLE with RetryInfo: the disk is full, we are going away */
     VERDICT_UNAUTHENTICATED, /* 401, UNAUTHENTICATED: no token, or none that may send */
+    VERDICT_FOREIGN,         /* 403, PERMISSION_DENIED: a web page of somebody else sends */
     VERDICT_LATE,            /* 504, DEADLINE_EXCEEDED: the sender's own deadline has passed */
 } verdict;
 

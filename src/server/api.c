@@ -25,6 +25,7 @@ struct api {
     loop *loop;
     pool *pool;
     api_opts o;
+    api_counted n;
     uint64_t seed;        /* of hash tables: random */
     pthread_mutex_t lock; /* of `idle` */
     store *readers[MAX_READERS];
@@ -83,6 +84,19 @@ static unsigned status_of(const err *e)
     }
 }
 
+static uint64_t *counter_of(api *a, const err *e)
+{
+    switch (e->code) {
+    case ERR_OK: return &a->n.answered;
+    case ERR_USAGE:
+    case ERR_MISMATCH:
+    case ERR_MALFORMED:
+    case ERR_UNSUPPORTED: return &a->n.wrong;
+    case ERR_LIMIT: return &a->n.pressed;
+    default: return &a->n.failed;
+    }
+}
+
 static void put_error(buf *b, const err *e)
 {
     char text[400];
@@ -96,7 +110,7 @@ static void put_error(buf *b, const err *e)
     json_put_object_end(&o);
 }
 
-static void reply(http_exchange *x, ask *k, const err *e)
+static void reply(api *a, http_exchange *x, ask *k, const err *e)
 {
     char disposition[300];
     http_header head[6] = {
@@ -105,6 +119,8 @@ static void reply(http_exchange *x, ask *k, const err *e)
         {STR("x-content-type-options"), STR("nosniff")},
         {STR("vary"), STR("accept, accept-encoding")}};
     size_t n = 4;
+    ++*counter_of(a, e);
+    a->n.partial += !e->code && k->looked.partial;
     if (e->code) put_error(&k->body, e);
     if (k->packed && !e->code) head[n++] = (http_header){STR("content-encoding"), STR("gzip")};
     if (k->name.n && !e->code) {
@@ -128,7 +144,7 @@ static void worked(job *j)
     question *q = (question *)j;
     if (q->x) {
         *http_exchange_user(q->x) = NULL;
-        reply(q->x, &q->k, &q->e);
+        reply(q->of, q->x, &q->k, &q->e);
     }
     free_question(q);
 }
@@ -136,7 +152,7 @@ static void worked(job *j)
 static void fail(question *q)
 {
     *http_exchange_user(q->x) = NULL;
-    reply(q->x, &q->k, &q->e);
+    reply(q->of, q->x, &q->k, &q->e);
     free_question(q);
 }
 
@@ -176,11 +192,12 @@ static bool take_request(question *q, http_message *m)
 void api_request(api *a, http_exchange *x)
 {
     question *q = calloc(1, sizeof *q);
+    a->n.questions++;
     if (!q) {
         err e = {0};
         ask k = {0};
         err_set(&e, ERR_LIMIT, "out of memory");
-        reply(x, &k, &e);
+        reply(a, x, &k, &e);
         return;
     }
     *q = (question){.job = {.work = work, .done = worked},
@@ -202,10 +219,32 @@ void api_request(api *a, http_exchange *x)
 
 void api_gone(api *a, http_exchange *x)
 {
-    (void)a;
     question *q = *http_exchange_user(x);
-    if (q) q->x = NULL;
+    if (!q) return;
+    q->x = NULL;
+    a->n.gone++;
 }
+
+void api_refuse(api *a, http_exchange *x, verdict v, const char *why)
+{
+    bool foreign = v == VERDICT_FOREIGN;
+    buf b = {0};
+    char peer[INGEST_NAME];
+    http_header head[] = {{STR("content-type"), STR("text/plain; charset=utf-8")},
+                          {STR("x-content-type-options"), STR("nosniff")},
+                          {STR("www-authenticate"), STR("Bearer")}};
+    a->n.questions++;
+    ++*(foreign ? &a->n.foreign : &a->n.unauthorized);
+    ingest_name_sender(x, peer);
+    if (a->o.refused) a->o.refused(a->o.who, peer, v, why);
+    buf_printf(&b, "%s\n", why);
+    http_answer(x, &(http_response){.status = foreign ? 403 : 401,
+                                    .head = head,
+                                    .n_head = ARRAY_LEN(head) - foreign,
+                                    .body = &b});
+}
+
+api_counted api_count(const api *a) { return a->n; }
 
 /* ---- the whole ---- */
 

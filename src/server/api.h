@@ -10,11 +10,31 @@
 
 typedef struct api api;
 
+#define API_COUNTERS(X)                                                                            \
+    X(questions, "questions asked")                                                                \
+    X(answered, "questions answered")                                                              \
+    X(partial, "of these, answers that a budget cut")                                              \
+    X(wrong, "questions refused: not understood, or about what is not there")                      \
+    X(foreign, "questions refused: web pages of others had a browser ask them")                    \
+    X(unauthorized, "questions refused: no token, or the wrong one")                               \
+    X(pressed, "questions refused for now: too much at once, or a budget too small")               \
+    X(failed, "questions that we could not answer")                                                \
+    X(gone, "questions whose asker left before the answer")
+
+typedef struct api_counted {
+#define X(name, what) uint64_t name;
+    API_COUNTERS(X)
+#undef X
+} api_counted;
+
 typedef struct api_opts {
     const char *store; /* its directory: readers open it once each */
     unsigned readers;  /* questions at a time; 0: 2 */
     uint64_t max_ns;   /* for a question; 0: 20 s */
     size_t memory;     /* for a question; 0: 512 MiB */
+    /* Who was turned away; may be NULL. */
+    void (*refused)(void *who, const char *sender, verdict v, const char *why);
+    void *who;
 } api_opts;
 
 NODISCARD api *api_open(loop *l, pool *p, const api_opts *o, err *e);
@@ -25,3 +45,7 @@ bool api_has(const http_message *m);
 /* Will be answered. */
 void api_request(api *a, http_exchange *x);
 void api_gone(api *a, http_exchange *x);
+/* Turned away before anybody looked at the question: VERDICT_UNAUTHENTICATED, VERDICT_FOREIGN. */
+void api_refuse(api *a, http_exchange *x, verdict v, const char *why);
+
+api_counted api_count(const api *a);

@@ -1,5 +1,6 @@
 #include "server/config.h"
 
+#include "server/origin.h"
 #include "base/when.h"
 #include "base/words.h"
 #include "base/ban.h"
@@ -13,6 +14,8 @@
 static const config_key keys[] = {
     {"listen", KEY_LIST, AT(listen), .what = "addresses, HOST:PORT or PORT",
      .usual = "[127.0.0.1:4317, 127.0.0.1:4318, 127.0.0.1:4040]"},
+    {"hosts", KEY_LIST, AT(hosts), LIVE,
+     .what = "names, or NAME:PORT, by which browsers may come, besides localhost and addresses"},
     {"insecure", KEY_FLAG, AT(insecure), .usual = "false",
      .what = "other machines may talk to us without TLS and without a token"},
     {"log-format", KEY_CHOICE, AT(log_format), LIVE, .usual = "text", .choices = "text json logfmt",
@@ -397,6 +400,11 @@ bool config_check(const server_config *c, err *e)
     if (!c->tls.cert && (c->tls.key || c->tls.ca))
         return err_set(e, ERR_USAGE, "%s is no use without a certificate (tls.cert, --cert)",
                        c->tls.key ? "tls.key (--key)" : "tls.client-ca");
+    for (size_t i = 0; i < c->hosts.n; i++)
+        if (!origin_host_valid(c->hosts.v[i]))
+            return err_set(
+                e, ERR_USAGE, "hosts wants names such as kiln.example.com or kiln:4040, not `%.*s`",
+                (int)(c->hosts.v[i].n < SHOWN ? c->hosts.v[i].n : SHOWN), c->hosts.v[i].p);
     if (!f->to && (f->protocol || f->compression || f->tls.ca || f->tls.cert || f->tls.key ||
                    f->headers.n || f->spool || f->spool_max || f->queue))
         return err_set(e, ERR_USAGE, "forward has no address: say forward.to or --forward");

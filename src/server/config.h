@@ -33,6 +33,7 @@ typedef struct forward_config {
 
 typedef struct server_config {
     config_list listen;                     /* addresses; none: SERVER_LISTEN */
+    config_list hosts;                      /* names that are ours (server/origin.h) */
     const char *store;                      /* directory */
     uint64_t max_age, max_bytes;            /* as in store_opts */
     uint64_t max_raw, max_raw_age;          /* the same */

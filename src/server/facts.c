@@ -1,5 +1,6 @@
 #include "server/facts.h"
 
+#include "server/api.h"
 #include "server/forward.h"
 #include "wire/json.h"
 #include "base/ban.h"
@@ -56,6 +57,7 @@ void facts_metrics(const facts *f, buf *b)
 {
     ingest_counts in = ingest_count(f->ingest);
     http_server_counts http = http_server_count(f->http);
+    api_counted asked = api_count(f->api);
     store_counters kept = store_counted(f->store);
     store_gauges now = store_gauged(f->store);
 #define X(name, what) metric(b, "counter", "ingest", #name, what, in.name);
@@ -63,6 +65,9 @@ void facts_metrics(const facts *f, buf *b)
 #undef X
 #define X(name, what) metric(b, "counter", "http", #name, what, http.name);
     HTTP_SERVER_COUNTERS(X)
+#undef X
+#define X(name, what) metric(b, "counter", "api", #name, what, asked.name);
+    API_COUNTERS(X)
 #undef X
 #define X(name, what) metric(b, "counter", "store", #name, what, kept.name);
     STORE_COUNTERS(X)
@@ -155,6 +160,7 @@ void facts_json(const facts *f, buf *b)
 {
     ingest_counts in = ingest_count(f->ingest);
     http_server_counts http = http_server_count(f->http);
+    api_counted asked = api_count(f->api);
     store_counters kept = store_counted(f->store);
     store_gauges now = store_gauged(f->store);
     size_t n;
@@ -188,6 +194,12 @@ void facts_json(const facts *f, buf *b)
     put_u64(&o, STR("owed_bytes"), http.owed);
     put_u64(&o, STR("jobs_waiting"), pool_waiting(f->pool));
     put_u64(&o, STR("questions_waiting"), pool_waiting(f->asked));
+    json_put_object_end(&o);
+    json_put_key(&o, STR("api"));
+    json_put_object(&o);
+#define X(name, what) put_u64(&o, STR(#name), asked.name);
+    API_COUNTERS(X)
+#undef X
     json_put_object_end(&o);
     json_put_key(&o, STR("store"));
     json_put_object(&o);

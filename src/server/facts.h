@@ -8,6 +8,7 @@
 typedef struct facts {
     const ingest *ingest;
     const http_server *http;
+    const struct api *api;
     const pool *pool, *asked; /* of senders, of questions */
     const store *store;
     const struct forward *forward; /* NULL: nothing is passed on */

@@ -129,6 +129,8 @@ static bool equal(const digest *a, const digest *b)
     return !differ;
 }
 
+bool guard_guards(const guard *g, right r) { return g->files[r].path != NULL; }
+
 guard_verdict guard_ask(const guard *g, right r, const http_message *m)
 {
     const token_file *f = &g->files[r];

@@ -20,5 +20,8 @@ bool guard_refresh(guard *g, err *e);
 
 typedef enum guard_verdict { GUARD_OPEN, GUARD_NO_TOKEN, GUARD_WRONG_TOKEN } guard_verdict;
 
+/* Is there a file for it: does it take a token? */
+bool guard_guards(const guard *g, right r);
+
 /* By the authorization header.  Takes as long for a wrong token as for a right one. */
 guard_verdict guard_ask(const guard *g, right r, const http_message *m);

@@ -37,7 +37,7 @@ typedef struct request {
     uint64_t deadline; /* loop_now; 0: none */
     size_t n_bytes;
     size_t max_message, memory; /* a reload may change them meanwhile */
-    char peer[80];
+    char peer[INGEST_NAME];
 } request;
 
 struct ingest {
@@ -91,14 +91,13 @@ static void count_source(ingest_source *s, const request *r, uint64_t now)
     s->samples += r->n_samples;
 }
 
-/* "10.0.0.7 OTel-OTLP-Exporter-Python/1.2": the port changes with every connection. */
-static void name_sender(http_exchange *x, char out[80])
+void ingest_name_sender(http_exchange *x, char out[INGEST_NAME])
 {
     const char *peer = http_exchange_peer(x);
     const char *colon = strrchr(peer, ':');
     str agent = http_headers_get(&http_exchange_message(x)->head, "user-agent");
     int n = colon ? (int)(colon - peer) : (int)strlen(peer);
-    snprintf(out, 80, "%.*s %.*s", n, peer, (int)(agent.n < 40 ? agent.n : 40),
+    snprintf(out, INGEST_NAME, "%.*s %.*s", n, peer, (int)(agent.n < 40 ? agent.n : 40),
              agent.n ? agent.p : "");
     for (
         char *c = out; *c;
@@ -118,6 +117,7 @@ static uint64_t *counter_of(ingest *i, verdict v)
     case VERDICT_UNAVAILABLE: return &i->n.unavailable;
     case VERDICT_LATE: return &i->n.late;
     case VERDICT_UNAUTHENTICATED: return &i->n.unauthorized;
+    case VERDICT_FOREIGN: return &i->n.foreign;
     }
     return &i->n.malformed;
 }
@@ -462,7 +462,7 @@ void ingest_request(ingest *i, http_exchange *x, const receive_route *route)
                    .max_message = i->o.max_message,
                    .memory = i->o.memory};
     *http_exchange_user(x) = r;
-    name_sender(x, r->peer);
+    ingest_name_sender(x, r->peer);
     if (grpc_timeout_parse(http_headers_get(&m->head, "grpc-timeout"), &timeout) &&
         ckd_add(&r->deadline, loop_now(i->loop), timeout))
         r->deadline = 0;
@@ -491,8 +491,8 @@ void ingest_refuse(ingest *i, http_exchange *x, const receive_route *route, verd
 {
     err e = {0};
     err_set(&e, ERR_USAGE, "%s", why);
-    char peer[80];
-    name_sender(x, peer);
+    char peer[INGEST_NAME];
+    ingest_name_sender(x, peer);
     i->n.requests++;
     ++*counter_of(i, v);
     if (i->ears.refused) i->ears.refused(i->ears.who, peer, v, why);

@@ -25,6 +25,7 @@ typedef struct ingest ingest;
     X(pressed, "requests refused for now: too much at once")                                       \
     X(unavailable, "requests refused for now: the store cannot write")                             \
     X(unauthorized, "requests refused: no token, or the wrong one")                                \
+    X(foreign, "requests refused: web pages of others had a browser send them")                    \
     X(late, "requests whose own deadline had passed")                                              \
     X(losses, "concepts that reading could not carry")
 
@@ -42,7 +43,7 @@ typedef struct ingest_source {
     uint64_t last; /* Unix ns */
 } ingest_source;
 
-enum { INGEST_RECOGNISED = 48, INGEST_SENDERS = 256 };
+enum { INGEST_RECOGNISED = 48, INGEST_SENDERS = 256, INGEST_NAME = 80 };
 
 typedef struct ingest_opts {
     size_t max_message; /* bytes of one message without compression; 0: 128 MiB */
@@ -60,6 +61,9 @@ typedef struct ingest_ears {
     void (*refused)(void *who, const char *sender, verdict v, const char *why);
     void *who;
 } ingest_ears;
+
+/* "10.0.0.7 OTel-OTLP-Exporter-Python/1.2", printable: the port changes with every connection. */
+void ingest_name_sender(http_exchange *x, char out[INGEST_NAME]);
 
 /* The store, the pool, the loop and the forward outlive it. */
 NODISCARD ingest *ingest_open(loop *l, store *s, pool *p, const ingest_opts *o,

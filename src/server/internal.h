@@ -1,4 +1,4 @@
-/* server/internal.h - the server's parts, for server.c, reload.c and tell.c. */
+/* server/internal.h - the server's parts, for server.c, requests.c, reload.c and tell.c. */
 #pragma once
 #include "server/api.h"
 #include "server/forward.h"
@@ -38,6 +38,11 @@ struct server {
     atomic_bool stopping, hung_up;
     uint64_t drain_until; /* 0: not draining */
 };
+
+/* requests.c */
+http_server_events server_requests(server *s);
+/* A request or a question was refused, for a line in the log; `who` is the server. */
+void server_on_refused(void *who, const char *peer, verdict v, const char *why);
 
 /* tell.c */
 void server_say(server *s, log_event ev, bool trouble, const char *fmt, ...) PRINTF(4, 5);

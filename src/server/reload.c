@@ -42,20 +42,35 @@ static void hold_fixed(const server_config *now, server_config *next, buf *fixed
     if (turns_tls(now, next)) next->tls = now->tls;
 }
 
+static bool own_text(const char **text, size_t n, arena *a, err *e)
+{
+    char *copy = arena_alloc(a, n + 1);
+    if (!copy) return err_set(e, ERR_LIMIT, "out of memory");
+    memcpy(copy, *text, n);
+    copy[n] = '\0';
+    *text = copy;
+    return true;
+}
+
+static bool own_list(config_list *l, arena *a, err *e)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (!own_text(&l->v[i].p, l->v[i].n, a, e)) return false;
+    return true;
+}
+
 /* What changes lives as long as the next change: in memory of our own, whoever wrote it. */
 static bool own_texts(server_config *c, arena *a, err *e)
 {
     size_t n;
     const config_key *keys = config_keys(&n);
     for (size_t i = 0; i < n; i++) {
-        const char **at = (const char **)(void *)((char *)c + keys[i].at);
-        if (!keys[i].live || (keys[i].kind != KEY_TEXT && keys[i].kind != KEY_CHOICE) || !*at)
-            continue;
-        size_t bytes = strlen(*at) + 1;
-        char *copy = arena_alloc(a, bytes);
-        if (!copy) return err_set(e, ERR_LIMIT, "out of memory");
-        memcpy(copy, *at, bytes);
-        *at = copy;
+        void *at = (char *)c + keys[i].at;
+        const char **text = at;
+        bool is_text = keys[i].kind == KEY_TEXT || keys[i].kind == KEY_CHOICE;
+        if (!keys[i].live) continue;
+        if (is_text && *text && !own_text(text, strlen(*text), a, e)) return false;
+        if (keys[i].kind == KEY_LIST && !own_list(at, a, e)) return false;
     }
     return true;
 }

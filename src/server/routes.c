@@ -1,5 +1,6 @@
 #include "server/routes.h"
 
+#include "server/api.h"
 #include "server/ingest.h"
 #include "server/questions.h"
 #include "net/http_server.h"
@@ -32,9 +33,11 @@ const ask_shape ask_shapes[] = {
     {"http_counts",
      HTTP_SERVER_COUNTERS(X) "connections:int exchanges:int held_bytes:int owed_bytes:int "
                              "jobs_waiting:int questions_waiting:int"},
+    {"api_counts", API_COUNTERS(X)},
     {"store_counts", STORE_COUNTERS(X) STORE_GAUGES(X)},
     {"status", "schema:int version:text ready:bool started:int now:int store_dir:text max_age:int? "
-               "max_bytes:int? ingest:@ingest_counts http:@http_counts store:@store_counts "
+               "max_bytes:int? ingest:@ingest_counts http:@http_counts "
+               "api:@api_counts store:@store_counts "
                "forward?:{profiles:@forwarded logs:@forwarded} recognised:[@source] "
                "senders:[@source] losses:[concept:text count:int example:text carried_as:text?]"},
 };

@@ -1,8 +1,6 @@
 #include "server/internal.h"
 
 #include "net/listen.h"
-#include "server/facts.h"
-#include "server/page.h"
 #include "base/ban.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -11,161 +9,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { WORKERS = 2, JOBS = 64, FIRST_INHERITED = 3, OWN_DESCRIPTORS = 256, ASKED_BODY = 64 << 10 };
+enum { WORKERS = 2, JOBS = 64, FIRST_INHERITED = 3, OWN_DESCRIPTORS = 256 };
 #define DRAIN_NS (10 * NS_PER_S)
 #define LOOK_NS (2 * NS_PER_S)
 #define FORWARD_NS (5 * NS_PER_S) /* for the last of what is passed on */
 
-/* ---- pages of our own ---- */
-
-/* What a balancer asks before it sends somebody here. */
-static bool is_ready(const server *s)
-{
-    return !atomic_load(&s->stopping) && store_takes(s->store);
-}
-
-static facts facts_of(const server *s)
-{
-    const world *w = loop_world(s->loop);
-    return (facts){.ingest = s->ingest,
-                   .http = s->http,
-                   .pool = s->pool,
-                   .asked = s->asked,
-                   .store = s->store,
-                   .forward = s->forward,
-                   .store_dir = s->c.store,
-                   .max_age = s->c.max_age ? s->c.max_age : STORE_MAX_AGE,
-                   .max_bytes = s->c.max_bytes ? s->c.max_bytes : STORE_MAX_BYTES,
-                   .started = s->started,
-                   .now = w->wall(w->who),
-                   .ready = is_ready(s)};
-}
-
-static void give(http_exchange *x, unsigned status, const char *type, buf *body)
-{
-    http_header head[] = {{STR("content-type"), str_of(type)},
-                          {STR("cache-control"), STR("no-store")},
-                          {STR("x-content-type-options"), STR("nosniff")}};
-    http_answer(x, &(http_response){.status = status, .head = head, .n_head = 3, .body = body});
-}
-
-static void give_text(http_exchange *x, unsigned status, const char *text)
-{
-    buf b = {0};
-    buf_z(&b, text);
-    give(x, status, "text/plain; charset=utf-8", &b);
-}
-
-/* Alive is who answers; ready is who takes profiles. */
-static void give_probe(const server *s, http_exchange *x, str path)
-{
-    if (str_eq(path, STR("/healthz")) || is_ready(s))
-        give_text(x, 200, "ok\n");
-    else
-        give_text(x, 503,
-                  atomic_load(&s->stopping) ? "ending: nobody new is let in\n"
-                                            : "the disk is full or broken: new data is refused\n");
-}
-
-/* What needs the loop's own numbers.  false: none of these. */
-static bool give_facts(server *s, http_exchange *x, str path)
-{
-    facts f = facts_of(s);
-    buf b = {0};
-    if (str_eq(path, STR("/metrics"))) {
-        facts_metrics(&f, &b);
-        give(x, 200, "text/plain; version=0.0.4; charset=utf-8", &b);
-    } else if (str_eq(path, STR("/api/v1/status"))) {
-        facts_json(&f, &b);
-        give(x, 200, "application/json", &b);
-    } else {
-        return false;
-    }
-    return true;
-}
-
-/* ---- requests ---- */
-
-/* Anybody may ask whether we live, and have the page, which asks for a token; the rest takes the right to write or to ask. */
-static bool is_probe(str path)
-{
-    return str_eq(path, STR("/healthz")) || str_eq(path, STR("/readyz"));
-}
-
-static guard_verdict ask_guard(const server *s, const http_message *m)
-{
-    receive_route r;
-    if (is_probe(m->path) || page_has(m->path)) return GUARD_OPEN;
-    return guard_ask(s->guard, receive_route_of(m, &r) ? RIGHT_WRITE : RIGHT_READ, m);
-}
-
-/* Before the body: who may not send has none read, and questions need none. */
-static void on_admit(void *who, http_message *m)
-{
-    server *s = who;
-    receive_route r;
-    if (ask_guard(s, m) != GUARD_OPEN) m->trouble = HTTP_UNWANTED;
-    if (!receive_route_of(m, &r)) m->body.limit = ASKED_BODY;
-}
-
-static void turn_away(server *s, http_exchange *x, guard_verdict v)
-{
-    receive_route r;
-    const char *why = v == GUARD_NO_TOKEN ? "a token is needed: Authorization: Bearer TOKEN"
-                                          : "this token is not known";
-    if (receive_route_of(http_exchange_message(x), &r)) {
-        ingest_refuse(s->ingest, x, &r, VERDICT_UNAUTHENTICATED, why);
-        return;
-    }
-    buf b = {0};
-    http_header head[] = {{STR("content-type"), STR("text/plain")},
-                          {STR("www-authenticate"), STR("Bearer")}};
-    buf_printf(&b, "%s\n", why);
-    http_answer(x, &(http_response){.status = 401, .head = head, .n_head = 2, .body = &b});
-}
-
-/* Its status comes in trailers, which HTTP/1.1 has no place for: 200 OK would be all that is heard. */
-static bool refuse_grpc_over_http1(server *s, http_exchange *x)
-{
-    receive_route r;
-    bool grpc = receive_route_of(http_exchange_message(x), &r) && r.grpc;
-    if (!grpc || http_exchange_h2(x)) return false;
-    r.grpc = false;
-    ingest_refuse(s->ingest, x, &r, VERDICT_MEDIA, "gRPC needs HTTP/2");
-    return true;
-}
-
-static void on_request(void *who, http_exchange *x)
-{
-    server *s = who;
-    receive_route r;
-    http_message *m = http_exchange_message(x);
-    guard_verdict v = ask_guard(s, m);
-    if (refuse_grpc_over_http1(s, x)) return;
-    if (v != GUARD_OPEN)
-        turn_away(s, x, v);
-    else if (receive_route_of(m, &r))
-        ingest_request(s->ingest, x, &r);
-    else if (is_probe(m->path))
-        give_probe(s, x, m->path);
-    else if (give_facts(s, x, m->path))
-        return;
-    else if (page_has(m->path))
-        page_request(x);
-    else if (api_has(m))
-        api_request(s->api, x);
-    else
-        give_text(x, 404, "nothing here\n");
-}
-
-static void on_gone(void *who, http_exchange *x)
-{
-    server *s = who;
-    if (api_has(http_exchange_message(x)))
-        api_gone(s->api, x);
-    else
-        ingest_gone(s->ingest, x);
-}
+/* ---- the loop ---- */
 
 static void on_knock(void *who)
 {
@@ -204,22 +53,6 @@ static void on_store_says(void *who, store_said what, const char *sentence)
                    : what == STORE_QUARANTINE ? LOG_QUARANTINE
                                               : LOG_STORE;
     server_say(s, ev, what != STORE_REMOVED, "%s", sentence);
-}
-
-static void on_refused(void *who, const char *peer, verdict v, const char *why)
-{
-    server *s = who;
-    uint64_t unsaid;
-    char text[512];
-    (void)v;
-    if (!refusals_note(&s->refusals, peer, loop_now(s->loop), &unsaid)) return;
-    snprintf(text, sizeof text, "a request of %s was refused: %s", peer, why);
-    log_write(
-        s->log,
-        &(log_line){.event = LOG_REFUSED,
-                    .trouble = true,
-                    .sentence = text,
-                    .facts = {{"sender", peer, 0}, {"reason", why, 0}, {"unsaid", NULL, unsaid}}});
 }
 
 static bool open_tls(server *s, err *e)
@@ -304,8 +137,14 @@ void server_fit(http_limits *o)
 
 static ingest *open_ingest(server *s, err *e)
 {
-    ingest_ears ears = {.forward = s->forward, .refused = on_refused, .who = s};
+    ingest_ears ears = {.forward = s->forward, .refused = server_on_refused, .who = s};
     return ingest_open(s->loop, s->store, s->pool, &s->c.ingest, &ears, e);
+}
+
+static api *open_api(server *s, err *e)
+{
+    api_opts o = {.store = s->c.store, .refused = server_on_refused, .who = s};
+    return api_open(s->loop, s->asked, &o, e);
 }
 
 static bool open_all(server *s, err *e)
@@ -317,14 +156,13 @@ static bool open_all(server *s, err *e)
                      .max_raw_age = s->c.max_raw_age,
                      .say = on_store_says,
                      .who = s};
-    http_server_events ev = {.admit = on_admit, .request = on_request, .gone = on_gone, .who = s};
+    http_server_events ev = server_requests(s);
     return (s->loop = loop_open(world_system(), on_knock, s, e)) &&
            (s->store = store_open(s->c.store, &so, e)) &&
            (s->pool = pool_open(s->loop, WORKERS, JOBS, e)) &&
            (s->asked = pool_open(s->loop, WORKERS, JOBS, e)) && open_forward(s, e) &&
-           (s->ingest = open_ingest(s, e)) &&
-           (s->api = api_open(s->loop, s->asked, &(api_opts){.store = s->c.store}, e)) &&
-           open_tls(s, e) && (s->guard = guard_open(s->c.write_tokens, s->c.read_tokens, e)) &&
+           (s->ingest = open_ingest(s, e)) && (s->api = open_api(s, e)) && open_tls(s, e) &&
+           (s->guard = guard_open(s->c.write_tokens, s->c.read_tokens, e)) &&
            (s->http = http_server_open(s->loop, &s->c.http, &ev, e)) && listen_all(s, e);
 }
 

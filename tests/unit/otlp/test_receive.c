@@ -233,6 +233,7 @@ static void test_answers(void **state)
         {VERDICT_PRESSED, ANSWER_RETRY, 3 * NS_PER_S},
         {VERDICT_UNAVAILABLE, ANSWER_RETRY, 3 * NS_PER_S},
         {VERDICT_UNAUTHENTICATED, ANSWER_REFUSED, 0},
+        {VERDICT_FOREIGN, ANSWER_REFUSED, 0},
         {VERDICT_LATE, ANSWER_RETRY, 0},
     };
     err why = {.code = ERR_LIMIT, .offset = NO_OFFSET, .msg = "h\xc3\xb6r 100% zu"};
