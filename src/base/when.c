@@ -1,7 +1,7 @@
 #include "base/when.h"
 
+#include "base/words.h"
 #include "base/ban.h"
-#include <stdlib.h>
 
 /* ---- moments ---- */
 
@@ -91,21 +91,6 @@ bool time_parse(str text, uint64_t *ns)
 }
 
 /* ---- lengths ---- */
-
-/* A decimal number at the beginning of text; what follows it in *rest. */
-static bool decimal_at(str text, double *v, str *rest)
-{
-    char copy[64], *end;
-    size_t n = 0;
-    while (n < text.n && n < sizeof copy - 1 &&
-           ((text.p[n] >= '0' && text.p[n] <= '9') || text.p[n] == '.' || (!n && text.p[n] == '-')))
-        n++;
-    memcpy(copy, text.p, n);
-    copy[n] = '\0';
-    *v = strtod(copy, &end);
-    *rest = (str){text.p + n, text.n - n};
-    return n && !*end;
-}
 
 bool duration_parse(str text, uint64_t *ns)
 {

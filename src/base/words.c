@@ -1,6 +1,7 @@
 #include "base/words.h"
 
 #include "base/ban.h"
+#include <stdlib.h>
 
 size_t edit_distance(str a, str b)
 {
@@ -29,6 +30,20 @@ void nearest_offer(nearest *n, str candidate, const char *name)
     size_t d = edit_distance(n->wanted, candidate);
     if (str_starts(candidate, n->wanted) && n->wanted.n >= 2) d = 1;
     if (d < n->distance) n->distance = d, n->name = name;
+}
+
+bool decimal_at(str text, double *v, str *rest)
+{
+    char copy[64], *end;
+    size_t n = 0;
+    while (n < text.n && n < sizeof copy - 1 &&
+           ((text.p[n] >= '0' && text.p[n] <= '9') || text.p[n] == '.' || (!n && text.p[n] == '-')))
+        n++;
+    memcpy(copy, text.p, n);
+    copy[n] = '\0';
+    *v = strtod(copy, &end);
+    *rest = (str){text.p + n, text.n - n};
+    return n && !*end;
 }
 
 bool size_parse(str text, uint64_t *bytes)

@@ -1,7 +1,10 @@
-/* base/words.h - what people type: sizes, and which known word they meant.  Pure. */
+/* base/words.h - what people type: numbers, sizes, and which known word they meant.  Pure. */
 #pragma once
 #include "base/compiler.h"
 #include "base/str.h"
+
+/* A decimal number ("2", "-0.5") at the beginning; what follows it in *rest. */
+NODISCARD bool decimal_at(str text, double *v, str *rest);
 
 /* "64M", "1GiB", "1048576"; false when it is no size. */
 NODISCARD bool size_parse(str text, uint64_t *bytes);

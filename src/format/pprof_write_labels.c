@@ -2,37 +2,12 @@
  * ledger says so. */
 #include "format/pprof_write.h"
 
+#include "wire/attributes.h"
 #include "wire/json.h"
 #include "wire/pb.h"
 #include "base/ban.h"
 
 /* ---- values as text ---- */
-
-static void put_json(json_out *o, const any *v)
-{
-    switch ((any_kind)v->kind) {
-    case ANY_STRING: json_put_str(o, any_str(v)); break;
-    case ANY_BOOL: json_put_bool(o, v->i != 0); break;
-    case ANY_INT: json_put_i64(o, v->i); break;
-    case ANY_DOUBLE: json_put_double(o, v->d); break;
-    case ANY_BYTES: json_put_base64(o, any_str(v)); break;
-    case ANY_ARRAY:
-        json_put_array(o);
-        for (uint32_t i = 0; i < v->n; i++) put_json(o, &v->array[i]);
-        json_put_array_end(o);
-        break;
-    case ANY_KVLIST:
-        json_put_object(o);
-        for (uint32_t i = 0; i < v->n; i++) {
-            json_put_key(o, v->kvlist[i].key);
-            put_json(o, &v->kvlist[i].value);
-        }
-        json_put_object_end(o);
-        break;
-    case ANY_EMPTY:
-    case ANY_STRREF: json_put_null(o); break;
-    }
-}
 
 void pw_any_text(const any *v, buf *b)
 {
@@ -41,7 +16,7 @@ void pw_any_text(const any *v, buf *b)
         return;
     }
     json_out o = {.b = b};
-    put_json(&o, v);
+    value_json(&o, v);
 }
 
 /* ---- records ---- */

@@ -24,18 +24,11 @@ bool api_labels(ask *k, err *e)
 static void put_series(answer_node *list, const store_series *s)
 {
     answer_node *o = answer_object(list, NULL);
-    answer_text(o, "type", s->type);
-    answer_text(o, "unit", s->unit);
-    answer_text(o, "period_type", s->period_type);
-    answer_text(o, "period_unit", s->period_unit);
-    answer_i64(o, "period", s->period);
+    ask_put_series(o, s);
     answer_u64(o, "first", s->first);
     answer_u64(o, "last", s->last);
     answer_u64(o, "profiles", s->n_profiles);
     answer_u64(o, "samples", s->n_samples);
-    answer_attributes(o, "resource", s->resource->attrs.v, s->resource->attrs.n);
-    answer_text(o, "scope", s->scope->name);
-    answer_text(o, "scope_version", s->scope->version);
 }
 
 static answer_node *put_all_series(ask *k, const store_series_list *l)
@@ -68,14 +61,9 @@ bool ask_put_profiles(ask *k, uint64_t max, err *e)
     for (size_t i = 0; i < l.n; i++) {
         const store_profile *p = &l.v[i];
         answer_node *x = answer_object(o, NULL);
-        answer_hex(x, "id", p->id, sizeof p->id);
+        ask_put_profile(x, p);
         answer_u64(x, "series", p->series);
-        answer_u64(x, "time", p->time);
-        answer_u64(x, "duration", p->duration);
-        answer_u64(x, "received", p->received);
         answer_u64(x, "samples", p->n_samples);
-        answer_text(x, "sender", p->sender);
-        answer_text(x, "recognised", p->recognised);
         answer_u64(x, "losses", p->ledger ? p->ledger->n : 0);
     }
     return true;

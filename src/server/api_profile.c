@@ -61,20 +61,8 @@ static bool put_profile(ask *k, answer_node *list, const store_profile *kept, co
                         const model *m, const profile *p, const profile_facts *f, err *e)
 {
     answer_node *o = answer_object(list, NULL);
-    answer_hex(o, "id", kept->id, sizeof kept->id);
-    answer_text(o, "type", s->type);
-    answer_text(o, "unit", s->unit);
-    answer_text(o, "period_type", s->period_type);
-    answer_text(o, "period_unit", s->period_unit);
-    answer_i64(o, "period", s->period);
-    answer_u64(o, "time", kept->time);
-    answer_u64(o, "duration", kept->duration);
-    answer_u64(o, "received", kept->received);
-    answer_text(o, "sender", kept->sender);
-    answer_text(o, "recognised", kept->recognised);
-    answer_attributes(o, "resource", s->resource->attrs.v, s->resource->attrs.n);
-    answer_text(o, "scope", s->scope->name);
-    answer_text(o, "scope_version", s->scope->version);
+    ask_put_profile(o, kept);
+    ask_put_series(o, s);
     if (!put_attributes(k, o, &m->dict, p->attrs, e)) return false;
     answer_node *original = answer_object(o, "original");
     answer_text(original, "format", p->original_payload_format);

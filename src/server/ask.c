@@ -278,6 +278,28 @@ bool ask_put_frames(ask *k, const frame_table *f, const uint32_t *ids, size_t n,
     return true;
 }
 
+void ask_put_series(answer_node *in, const store_series *s)
+{
+    answer_text(in, "type", s->type);
+    answer_text(in, "unit", s->unit);
+    answer_text(in, "period_type", s->period_type);
+    answer_text(in, "period_unit", s->period_unit);
+    answer_i64(in, "period", s->period);
+    answer_attributes(in, "resource", s->resource->attrs.v, s->resource->attrs.n);
+    answer_text(in, "scope", s->scope->name);
+    answer_text(in, "scope_version", s->scope->version);
+}
+
+void ask_put_profile(answer_node *in, const store_profile *p)
+{
+    answer_hex(in, "id", p->id, sizeof p->id);
+    answer_u64(in, "time", p->time);
+    answer_u64(in, "duration", p->duration);
+    answer_u64(in, "received", p->received);
+    answer_text(in, "sender", p->sender);
+    answer_text(in, "recognised", p->recognised);
+}
+
 void ask_put_resources(ask *k, const resource *const *v, size_t n)
 {
     answer_node *o = answer_list(&k->w.root, "resources");

@@ -68,6 +68,10 @@ void ask_cut(ask *k, const char *fmt, ...) PRINTF(2, 3);
 void ask_put_view(ask *k, const view *v);
 /* "frames": those of ids[0 .. n), or with NULL all n. */
 NODISCARD bool ask_put_frames(ask *k, const frame_table *f, const uint32_t *ids, size_t n, err *e);
+/* What a series is: type, unit, period, resource, scope. */
+void ask_put_series(answer_node *in, const store_series *s);
+/* Which profile it is and how it came here: id, time, duration, received, sender, recognised. */
+void ask_put_profile(answer_node *in, const store_profile *p);
 /* "series" and "profiles": the newest `max` of the selection (api_lists.c). */
 NODISCARD bool ask_put_profiles(ask *k, uint64_t max, err *e);
 /* "resources": a list of attributes. */

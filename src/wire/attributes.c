@@ -19,7 +19,7 @@ void text_json(json_out *o, str s)
     buf_free(&b);
 }
 
-static void put_any(json_out *o, const any *v)
+void value_json(json_out *o, const any *v)
 {
     switch ((any_kind)v->kind) {
     case ANY_STRING: json_put_str(o, v->n ? any_str(v) : STR("")); break;
@@ -30,7 +30,7 @@ static void put_any(json_out *o, const any *v)
     case ANY_KVLIST: attributes_json(o, v->kvlist, v->n); break;
     case ANY_ARRAY:
         json_put_array(o);
-        for (uint32_t i = 0; i < v->n; i++) put_any(o, &v->array[i]);
+        for (uint32_t i = 0; i < v->n; i++) value_json(o, &v->array[i]);
         json_put_array_end(o);
         break;
     case ANY_EMPTY:
@@ -43,7 +43,7 @@ void attributes_json(json_out *o, const keyvalue *v, size_t n)
     json_put_object(o);
     for (size_t i = 0; i < n; i++) {
         json_put_key(o, v[i].key.n ? v[i].key : STR(""));
-        put_any(o, &v[i].value);
+        value_json(o, &v[i].value);
     }
     json_put_object_end(o);
 }

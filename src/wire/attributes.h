@@ -5,7 +5,10 @@
 
 struct json_out;
 
-/* An object of the attributes; 64-bit integers as numbers, bytes in base64. */
+/* 64-bit integers as numbers, bytes in base64. */
+void value_json(struct json_out *o, const any *v);
+
+/* An object of the attributes. */
 void attributes_json(struct json_out *o, const keyvalue *v, size_t n);
 
 /* Any bytes as a JSON string: what is no UTF-8 becomes U+FFFD. */
