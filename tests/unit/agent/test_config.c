@@ -1,27 +1,6 @@
 #include "agent/config.h"
 
-#include "../../support/test.h"
-
-typedef struct variables {
-    const char *const *pairs; /* NAME, value, ..., NULL */
-    unsigned warnings;
-    char warning[256]; /* the last */
-} variables;
-
-static const char *get(void *who, const char *name)
-{
-    const variables *v = who;
-    for (const char *const *p = v->pairs; *p; p += 2)
-        if (!strcmp(p[0], name)) return p[1];
-    return NULL;
-}
-
-static void warn(void *who, const char *sentence)
-{
-    variables *v = who;
-    v->warnings++;
-    snprintf(v->warning, sizeof v->warning, "%s", sentence);
-}
+#include "../../support/variables.h"
 
 #define ENABLED "SPLUNK_PROFILER_ENABLED"
 #define INTERVAL "SPLUNK_PROFILER_CALL_STACK_INTERVAL"
