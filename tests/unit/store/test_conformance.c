@@ -1,73 +1,21 @@
 /* What every engine has to keep, written against store.h alone and run over a table of engines. */
 #include "query/summed.h"
 #include "../../support/random_model.h"
-#include "../../support/store_models.h"
+#include "../../support/store_test.h"
 
 #include "model/builder.h"
 
 enum { MODELS = 60 };
-#define NOON (UINT64_C(1789000000) * NS_PER_S)
 
 typedef struct engine_case {
     const char *name;
-    store *(*open)(const char *dir, const store_opts *o, err *e);
+    store_opener *open;
 } engine_case;
 
-static store *open_embedded(const char *dir, const store_opts *o, err *e)
-{
-    return store_open(dir, o, e);
-}
-
-static const engine_case engines[] = {{"embedded", open_embedded}};
+static const engine_case engines[] = {{"embedded", store_open}};
 static const engine_case *engine; /* the one being tested */
 
-/* ---- a store under test ---- */
-
-typedef struct under_test {
-    place p;
-    store *s;
-    store_opts o;
-    hand_world world;
-} under_test;
-
-static void say(void *who, store_said what, const char *text)
-{
-    (void)who;
-    if (what) print_message("# %s\n", text);
-}
-
-static void reopen(under_test *t)
-{
-    err e = {0};
-    store_close(t->s);
-    t->o.world = &t->world.w;
-    t->s = engine->open(t->p.dir, &t->o, &e);
-    assert_ok(t->s != NULL, &e);
-}
-
-static under_test *begin(const store_opts *o)
-{
-    under_test *t = calloc(1, sizeof *t);
-    t->p = place_new();
-    t->o = o ? *o : (store_opts){.no_threads = true};
-    t->o.say = say;
-    hand_world_init(&t->world, NOON);
-    reopen(t);
-    return t;
-}
-
-static void end(under_test *t)
-{
-    store_close(t->s);
-    place_free(&t->p);
-    free(t);
-}
-
-static void compact(under_test *t)
-{
-    err e = {0};
-    assert_ok(store_compact(t->s, &e), &e);
-}
+static under_test *begin_with(const store_opts *o) { return begin(o, engine->open); }
 
 /* ---- put ---- */
 
@@ -141,7 +89,7 @@ static void returns_what_was_put(void **state)
     (void)state;
     rng r = {rnd_seed(20261115)};
     print_message("# seed %llu\n", (unsigned long long)r.s);
-    under_test *t = begin(NULL);
+    under_test *t = begin_with(NULL);
     digests want = {0};
     arena a = {0};
     for (size_t i = 0; i < MODELS; i++) {
@@ -214,7 +162,7 @@ static model simple(arena *a, const char *service, const char *type, uint64_t st
 static void counts_retries_once(void **state)
 {
     (void)state;
-    under_test *t = begin(NULL);
+    under_test *t = begin_with(NULL);
     arena a = {0};
     err e = {0};
     model m = simple(&a, "shop", "cpu", NOON, NS_PER_S, 10, 1),
@@ -286,7 +234,7 @@ static void selects(void **state)
         {"a span", "", {.span_id = span_id}, 3},
         {"a profile", "", {.profile_id = id}, 30},
     };
-    under_test *t = begin(NULL);
+    under_test *t = begin_with(NULL);
     arena a = {0};
     model m[] = {simple(&a, "shop", "cpu", NOON, NS_PER_S, 30, 1),
                  simple(&a, "bank", "cpu", NOON, NS_PER_S, 30, 2),
@@ -323,7 +271,7 @@ static void selects(void **state)
 static void keeps_links(void **state)
 {
     (void)state;
-    under_test *t = begin(NULL);
+    under_test *t = begin_with(NULL);
     arena a = {0};
     digests want = {0};
     for (uint8_t n = 1; n < 4; n++)
@@ -436,7 +384,7 @@ static void sums_what_is_read(void **state)
     (void)state;
     rng r = {rnd_seed(20261116)};
     print_message("# seed %llu\n", (unsigned long long)r.s);
-    under_test *t = begin(NULL);
+    under_test *t = begin_with(NULL);
     arena a = {0};
     for (size_t i = 0; i < 30; i++) {
         model m = random_model(&r, &a, &(random_opts){.zero_first = true, .max_samples = 40});
@@ -457,7 +405,7 @@ static void sums_what_is_read(void **state)
 static void takes_the_newest_level(void **state)
 {
     (void)state;
-    under_test *t = begin(NULL);
+    under_test *t = begin_with(NULL);
     static const struct {
         const char *service;
         uint64_t at;
@@ -517,7 +465,7 @@ static uint64_t n_series_with(under_test *t, str key, const char *text)
 static void counts_series_of_labels_once(void **state)
 {
     (void)state;
-    under_test *t = begin(NULL);
+    under_test *t = begin_with(NULL);
     arena a = {0};
     for (uint8_t day = 0; day < 3; day++) {
         for (uint8_t i = 0; i < 4; i++) {
@@ -564,7 +512,7 @@ static model at_address(arena *a, uint64_t base, const char *name)
 static void names_old_samples(void **state)
 {
     (void)state;
-    under_test *t = begin(NULL);
+    under_test *t = begin_with(NULL);
     arena a = {0};
     err e = {0};
     model bare = at_address(&a, 0x7000, NULL), named = at_address(&a, 0x9000, "work"), got;

@@ -1,55 +1,20 @@
 /* Small blocks of a series become one: nothing changes but their number, and what is damaged stays alone. */
 #include "../../support/numbered.h"
 #include "../../support/random_model.h"
+#include "../../support/store_test.h"
 
 #include <sqlite3.h>
 
-#define NOON (UINT64_C(1789000000) * NS_PER_S)
-#define DAY_FILE "2026-09-10.0.db"
-
-typedef struct under_test {
-    place p;
-    hand_world w;
-    store *s;
-} under_test;
-
-static void say(void *who, store_said what, const char *text)
+static under_test *begin_small(void)
 {
-    (void)who;
-    if (what) print_message("# %s\n", text);
-}
-
-static void reopen(under_test *t)
-{
-    err e = {0};
-    store_close(t->s);
-    t->s = store_open(
-        t->p.dir, &(store_opts){.no_threads = true, .no_sync = true, .world = &t->w.w, .say = say},
-        &e);
-    assert_ok(t->s != NULL, &e);
-}
-
-static under_test *begin(void)
-{
-    under_test *t = calloc(1, sizeof *t);
-    t->p = place_new();
-    hand_world_init(&t->w, NOON);
-    reopen(t);
-    return t;
-}
-
-static void end(under_test *t)
-{
-    store_close(t->s);
-    place_free(&t->p);
-    free(t);
+    return begin(&(store_opts){.no_threads = true, .no_sync = true}, NULL);
 }
 
 static void keep(under_test *t, const model *m)
 {
     err e = {0};
     assert_ok(store_put(t->s, &(store_item){.model = m, .sender = STR("test")}, &e), &e);
-    assert_ok(store_compact(t->s, &e), &e);
+    compact(t);
 }
 
 static uint64_t n_blocks(under_test *t)
@@ -110,7 +75,7 @@ static void merges_what_is_small(void **state)
     enum { ITEMS = 150 };
     rng r = {rnd_seed(20261118)};
     print_message("# seed %llu\n", (unsigned long long)r.s);
-    under_test *t = begin();
+    under_test *t = begin_small();
     arena a = {0};
     digests want = {0};
     for (size_t i = 0; i < ITEMS; i++) {
@@ -151,10 +116,10 @@ static void keep_number(under_test *t, uint64_t number)
 static void leaves_damaged_blocks_alone(void **state)
 {
     (void)state;
-    under_test *t = begin();
+    under_test *t = begin_small();
     for (uint64_t i = 0; i < 6; i++) keep_number(t, 3 * i); /* one service */
     char path[256];
-    snprintf(path, sizeof path, "%s/" DAY_FILE, t->p.dir);
+    snprintf(path, sizeof path, "%s/" NOON_FILE, t->p.dir);
     sqlite3 *db;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(
