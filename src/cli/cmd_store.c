@@ -43,6 +43,7 @@ static void stats_json(cli *c, const store_stats *x)
     put_fact(&o, STR("profiles"), x->n_profiles);
     put_fact(&o, STR("raw_items"), x->raw_items);
     put_fact(&o, STR("raw_bytes"), x->raw_bytes);
+    put_fact(&o, STR("kept_items"), x->kept_items);
     json_put_key(&o, STR("files"));
     json_put_array(&o);
     for (size_t i = 0; i < x->files.n; i++) {
@@ -70,12 +71,15 @@ static void stats_text(cli *c, const store_stats *x)
 {
     char a[HUMAN_MAX], b[HUMAN_MAX], d[HUMAN_MAX];
     buf *o = &c->out;
-    buf_printf(o, "%s in all, %s samples in %s profiles", human_bytes(x->bytes, a),
-               human_count(x->n_samples, b), human_count(x->n_profiles, d));
+    buf_printf(o, "%s in all, %s in %s", human_bytes(x->bytes, a),
+               human_things(x->n_samples, "sample", b), human_things(x->n_profiles, "profile", d));
     if (x->n_samples)
         buf_printf(o, ", %.2f bytes a sample", (double)x->bytes / (double)x->n_samples);
-    buf_printf(o, "\n%s items (%s) wait for compaction\n", human_count(x->raw_items, a),
-               human_bytes(x->raw_bytes, b));
+    buf_printf(o, "\n%s (%s) %s for compaction\n", human_things(x->raw_items, "item", a),
+               human_bytes(x->raw_bytes, b), x->raw_items == 1 ? "waits" : "wait");
+    if (x->kept_items)
+        buf_printf(o, "%s kept as received: compaction could not make columns of them\n",
+                   human_things(x->kept_items, "item", a));
     for (size_t i = 0; i < x->files.n; i++) {
         const store_file *f = &x->files.v[i];
         buf_printf(o, "\n%.*s\n", STR_ARG(f->name));
@@ -83,9 +87,9 @@ static void stats_text(cli *c, const store_stats *x)
             buf_printf(o, "  %s, damaged and set aside\n", human_bytes(f->bytes, a));
             continue;
         }
-        buf_printf(o, "  %s, %s samples, %llu series, %llu blocks\n", human_bytes(f->bytes, a),
-                   human_count(f->n_samples, b), (unsigned long long)f->n_series,
-                   (unsigned long long)f->n_blocks);
+        buf_printf(o, "  %s, %s, %llu series, %s\n", human_bytes(f->bytes, a),
+                   human_things(f->n_samples, "sample", b), (unsigned long long)f->n_series,
+                   human_things(f->n_blocks, "block", d));
         if (f->n_samples)
             buf_printf(o, "  %s to\n  %s\n", human_time(f->first, a), human_time(f->last, b));
     }
@@ -133,6 +137,7 @@ static bool verify_json(cli *c, store *s, store_check *x, err *e)
     put_fact(&o, STR("files"), x->n_files);
     put_fact(&o, STR("blocks"), x->n_blocks);
     put_fact(&o, STR("raw_items"), x->n_items);
+    put_fact(&o, STR("kept_items"), x->n_kept);
     put_fact(&o, STR("samples"), x->n_samples);
     json_put_object_end(&o);
     buf_putc(&c->out, '\n');
@@ -141,15 +146,13 @@ static bool verify_json(cli *c, store *s, store_check *x, err *e)
 
 static bool verify_text(cli *c, store *s, store_check *x, err *e)
 {
-    char a[HUMAN_MAX], b[HUMAN_MAX];
+    char a[HUMAN_MAX], b[HUMAN_MAX], d[HUMAN_MAX];
     if (!store_verify(s, on_problem, c, x, e)) return false;
-    buf_printf(&c->out, "%llu files, %s blocks, %llu items not yet compacted, %s samples: ",
-               (unsigned long long)x->n_files, human_count(x->n_blocks, a),
-               (unsigned long long)x->n_items, human_count(x->n_samples, b));
-    if (!x->n_problems)
-        buf_z(&c->out, "all is well\n");
-    else
-        buf_printf(&c->out, "%llu problems\n", (unsigned long long)x->n_problems);
+    buf_printf(&c->out, "%s, %s, %s not yet compacted, ", human_things(x->n_files, "file", a),
+               human_things(x->n_blocks, "block", b), human_things(x->n_items, "item", d));
+    if (x->n_kept) buf_printf(&c->out, "%s kept as received, ", human_things(x->n_kept, "item", a));
+    buf_printf(&c->out, "%s: %s\n", human_things(x->n_samples, "sample", a),
+               x->n_problems ? human_things(x->n_problems, "problem", b) : "all is well");
     return true;
 }
 
@@ -237,7 +240,7 @@ static exit_code do_export(cli *c, store *s)
     store_answer answer = {0};
     output out;
     err e = {0};
-    char n[HUMAN_MAX];
+    char n[HUMAN_MAX], m[HUMAN_MAX];
     const char *path = c->args[2];
     bool ok = take_selector(c, &a, &q) && output_choose(c, path, &out) && !output_is_shown(c, &out);
     if (!ok) {
@@ -249,11 +252,11 @@ static exit_code do_export(cli *c, store *s)
                 : export_model(c, s, &q, &out, &a, &answer, &e);
     if (!ok) output_fail(c, &out, &e);
     if (ok && !c->o.quiet)
-        cli_note(c, "%s: %llu profiles, %s samples", path, (unsigned long long)answer.n_profiles,
-                 human_count(answer.n_samples, n));
+        cli_note(c, "%s: %s, %s", path, human_things(answer.n_profiles, "profile", n),
+                 human_things(answer.n_samples, "sample", m));
     if (ok && answer.n_damaged)
-        cli_fail(c, EXIT_BAD_INPUT, "%llu damaged blocks were left out",
-                 (unsigned long long)answer.n_damaged);
+        cli_fail(c, EXIT_BAD_INPUT, "left out: %s",
+                 human_things(answer.n_damaged, "damaged block", n));
     arena_free(&a);
     return ok ? EXIT_FINE : c->worst;
 }
@@ -294,11 +297,12 @@ static bool import_one(cli *c, store *s, const char *path, importing *x)
 static exit_code do_import(cli *c, store *s)
 {
     importing x = {0};
+    char n[HUMAN_MAX];
     bool ok = true;
     for (size_t i = 2; i < c->n_args; i++) ok &= import_one(c, s, c->args[i], &x);
     if (!c->o.quiet)
-        cli_note(c, "%llu profiles stored, %llu were there already", (unsigned long long)x.stored,
-                 (unsigned long long)x.duplicates);
+        cli_note(c, "%s stored, %llu %s there already", human_things(x.stored, "profile", n),
+                 (unsigned long long)x.duplicates, x.duplicates == 1 ? "was" : "were");
     return ok ? EXIT_FINE : c->worst;
 }
 

@@ -1,6 +1,7 @@
 /* The directory that `kiln serve` fills, read by ourselves. */
 #include "cli/kept.h"
 
+#include "draw/human.h"
 #include "server/selection.h"
 #include "store/store.h"
 #include "wire/otlp.h"
@@ -67,8 +68,8 @@ bool kept_read_store(cli *c, const kept_place *k, arena *a, size_t max_bytes, bu
     cli_status(c, "%s", "");
     if (!ok && strstr(e.path, "query")) e.code = ERR_USAGE;
     if (!ok) cli_fail_err(c, k->arg, &e);
+    char n[HUMAN_MAX];
     if (ok && answer.n_damaged)
-        cli_note(c, "%s: %llu damaged blocks are left out", k->arg,
-                 (unsigned long long)answer.n_damaged);
+        cli_note(c, "%s: left out: %s", k->arg, human_things(answer.n_damaged, "damaged block", n));
     return ok;
 }

@@ -45,6 +45,13 @@ const char *human_count(uint64_t n, char out[HUMAN_MAX])
     return out;
 }
 
+const char *human_things(uint64_t n, const char *thing, char out[HUMAN_MAX])
+{
+    char count[HUMAN_MAX];
+    snprintf(out, HUMAN_MAX, "%s %s%s", human_count(n, count), thing, n == 1 ? "" : "s");
+    return out;
+}
+
 const char *human_duration(uint64_t ns, char out[HUMAN_MAX])
 {
     if (ns == 0) return scaled(0, "s", out);

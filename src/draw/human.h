@@ -6,8 +6,10 @@
 /* Each writes terminated text into out and returns out. */
 enum { HUMAN_MAX = 48 };
 
-const char *human_bytes(uint64_t n, char out[HUMAN_MAX]);      /* "58 B", "24.5 KiB", "1.2 GiB" */
-const char *human_count(uint64_t n, char out[HUMAN_MAX]);      /* "11 917": groups of three, thin */
+const char *human_bytes(uint64_t n, char out[HUMAN_MAX]); /* "58 B", "24.5 KiB", "1.2 GiB" */
+const char *human_count(uint64_t n, char out[HUMAN_MAX]); /* "11 917": groups of three, thin */
+const char *human_things(uint64_t n, const char *thing,
+                         char out[HUMAN_MAX]);                 /* "1 item", "2 items" */
 const char *human_duration(uint64_t ns, char out[HUMAN_MAX]);  /* "3.05 s", "2 ms", "1 h 02 min" */
 const char *human_time(uint64_t unix_ns, char out[HUMAN_MAX]); /* "2025-11-03 09:14:05.250 UTC" */
 const char *human_percent(uint64_t part, uint64_t whole, char out[HUMAN_MAX]); /* "61 %", "0.4 %" */

@@ -12,6 +12,7 @@ bool api_store(ask *k, err *e)
     answer_u64(o, "bytes", s.bytes);
     answer_u64(o, "raw_items", s.raw_items);
     answer_u64(o, "raw_bytes", s.raw_bytes);
+    answer_u64(o, "kept_items", s.kept_items);
     answer_u64(o, "series", s.n_series);
     answer_u64(o, "profiles", s.n_profiles);
     answer_u64(o, "samples", s.n_samples);

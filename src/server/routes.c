@@ -110,7 +110,7 @@ const ask_route ask_routes[] = {
      "the selection as a file", NULL, "application/octet-stream"},
     {"openapi.json", api_openapi, 0, "this document", NULL, "application/json"},
     {"store", api_store, ASK_ENCODED, "what the store is made of: files, sizes, what waits",
-     "bytes:int raw_items:int raw_bytes:int series:int profiles:int samples:int "
+     "bytes:int raw_items:int raw_bytes:int kept_items:int series:int profiles:int samples:int "
      "files:[name:text corrupt:bool bytes:int first:int last:int series:int profiles:int "
      "samples:int]",
      NULL},

@@ -108,6 +108,15 @@ bool database_number(database *d, const char *sql, uint64_t *out, err *e)
     return ok;
 }
 
+bool database_settle(database *d, err *e)
+{
+    /* It has to change something, or nothing is written. */
+    return database_run(d,
+                        "INSERT INTO meta VALUES('settled', 1)"
+                        " ON CONFLICT DO UPDATE SET value = value + 1",
+                        e);
+}
+
 /* Small pages: what a block does not fill of its last one is lost. */
 static const char SCHEMA[] =
     "BEGIN;"

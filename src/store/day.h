@@ -63,6 +63,8 @@ bool database_failed(database *d, int rc, err *e); /* always false */
 NODISCARD bool database_number(database *d, const char *sql, uint64_t *out,
                                err *e); /* first column of the first row, 0 for none */
 str column_bytes(sqlite3_stmt *s, int i);
+/* What a commit to it left that failed or was never synced becomes durable, or is gone for good. */
+NODISCARD bool database_settle(database *d, err *e);
 
 /* Times in SQLite's signed integers; what lies beyond is far away. */
 static inline int64_t time_in(uint64_t t) { return t > INT64_MAX ? INT64_MAX : (int64_t)t; }
@@ -83,6 +85,7 @@ typedef struct day {
     hash_index by_id;
     uint64_t tables_row, series_row, local_row; /* the last ones taken */
     uint64_t through;                           /* of the snapshot */
+    uint64_t n_raw;                             /* items that are kept as received */
     bool reading, bad;
     sqlite3_stmt *begin, *commit, *ask_through, *ask_blocks; /* kept */
 } day;
@@ -112,6 +115,11 @@ str day_marks(sqlite3_stmt *s); /* of the row at hand */
 NODISCARD bool day_data(sqlite3_stmt *s, const day_block *b, str *out);
 /* An original payload, in the arena. */
 NODISCARD bool day_payload(day *d, uint64_t row, zipper *z, arena *a, str *out, err *e);
+
+/* Items that are kept as received, those above the number `after`; *why: the reason.  Memory is the arena's.  *more: there was
+ * one; bytes.p NULL: it is damaged. */
+NODISCARD bool day_raw(day *d, uint64_t after, zipper *z, arena *a, uint64_t *seq, str *bytes,
+                       str *why, bool *more, err *e);
 
 /* Keys of the newest profiles, newest runs first; *room counts down. */
 NODISCARD bool day_keys(day *d, size_t *room, bool (*know)(void *who, content_key k), void *who,

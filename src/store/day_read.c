@@ -149,7 +149,8 @@ static bool take_new(day *d, zipper *z, err *e)
            take_rows(d, "SELECT id, data FROM series WHERE id > ? ORDER BY id", "series",
                      &d->series_row, row_series, z, e) &&
            take_rows(d, "SELECT id, data, series FROM local WHERE id > ? ORDER BY id", "local",
-                     &d->local_row, row_local, z, e);
+                     &d->local_row, row_local, z, e) &&
+           database_number(&d->db, "SELECT count(*) FROM raw", &d->n_raw, e);
 }
 
 /* A statement that is kept, ready to be stepped through. */
@@ -255,6 +256,34 @@ bool day_payload(day *d, uint64_t row, zipper *z, arena *a, str *out, err *e)
     }
     sqlite3_finalize(s);
     return good || (ok && damaged(d, "payload", row, e));
+}
+
+/* All of a row: the item and why, where the arena has them. */
+static bool take_raw(str data, zipper *z, arena *a, str *bytes, str *why)
+{
+    if (!unseal_bytes(&data, SEAL_RAW)) return false;
+    char *row = arena_alloc(a, data.n); /* SQLite's is gone with the statement */
+    if (!row) return false;
+    memcpy(row, data.p, data.n);
+    taker t = taker_of((str){row, data.n});
+    if (!take_zipped(&t, UINT32_MAX, z, a, bytes)) return false;
+    *why = taker_left(&t) ? take_str(&t) : (str){0}; /* older files do not say it */
+    return !t.bad;
+}
+
+bool day_raw(day *d, uint64_t after, zipper *z, arena *a, uint64_t *seq, str *bytes, str *why,
+             bool *more, err *e)
+{
+    sqlite3_stmt *s =
+        database_prepare(&d->db, "SELECT seq, data FROM raw WHERE seq > ? ORDER BY seq LIMIT 1", e);
+    if (s) sqlite3_bind_int64(s, 1, time_in(after));
+    bool ok = s && database_step(&d->db, s, more, e);
+    if (ok && *more) {
+        *seq = (uint64_t)sqlite3_column_int64(s, 0);
+        if (!take_raw(column_bytes(s, 1), z, a, bytes, why)) *bytes = *why = (str){0};
+    }
+    sqlite3_finalize(s);
+    return ok;
 }
 
 bool day_keys(day *d, size_t *room, bool (*know)(void *who, content_key k), void *who, err *e)

@@ -314,11 +314,16 @@ bool day_writer_add(day_writer *w, uint64_t seq, const item *x, const model *m, 
     return ok;
 }
 
-bool day_writer_add_raw(day_writer *w, uint64_t seq, str item_bytes, err *e)
+bool day_writer_add_raw(day_writer *w, uint64_t seq, const item *x, str bytes, str why, err *e)
 {
     if (!begin(w, e)) return false;
+    for (size_t i = 0; i < x->n_profiles; i++) { /* who sends it again repeats it */
+        content_key k = item_key(x, i);
+        if (!item_skips(x, i)) buf_put(&w->keys, &k, sizeof k);
+    }
     buf_reset(&w->out);
-    put_zipped(&w->out, item_bytes, ZIP_REPEATS, &w->z);
+    put_zipped(&w->out, bytes, ZIP_REPEATS, &w->z);
+    put_str(&w->out, why);
     seal_bytes(&w->out, SEAL_RAW);
     return insert_once(w, "INSERT INTO raw VALUES(?, ?)", &(int64_t){(int64_t)seq}, 1, &w->out, e);
 }
@@ -438,10 +443,12 @@ bool day_writer_commit(day_writer *w, uint64_t through, err *e)
     if (!begin(w, e) || !flush(w, e) ||
         !count(w, "INSERT OR REPLACE INTO meta VALUES('through', ?)", through, e))
         return false;
-    if (w->n_profiles) {
+    if (w->keys.n) {
         seal_bytes(&w->keys, SEAL_KEYS);
-        if (!insert_once(w, "INSERT INTO keys(data) VALUES(?)", NULL, 0, &w->keys, e) ||
-            !count(w,
+        if (!insert_once(w, "INSERT INTO keys(data) VALUES(?)", NULL, 0, &w->keys, e)) return false;
+    }
+    if (w->n_profiles) {
+        if (!count(w,
                    "INSERT INTO meta VALUES('samples', ?1) ON CONFLICT DO UPDATE SET value = value "
                    "+ ?1",
                    w->n_samples, e) ||

@@ -70,8 +70,9 @@ bool day_writer_full(const day_writer *w);
 
 /* Adds the profiles of an item that are not to be skipped; m is what its bytes say. */
 NODISCARD bool day_writer_add(day_writer *w, uint64_t seq, const item *x, const model *m, err *e);
-/* Keeps an item that cannot be read as it is. */
-NODISCARD bool day_writer_add_raw(day_writer *w, uint64_t seq, str item_bytes, err *e);
+/* Keeps an item that columns cannot be made of as received: `bytes` is all of it, x what of it could be read. */
+NODISCARD bool day_writer_add_raw(day_writer *w, uint64_t seq, const item *x, str bytes, str why,
+                                  err *e);
 /* Makes all durable, together with `through`. */
 NODISCARD bool day_writer_commit(day_writer *w, uint64_t through, err *e);
 

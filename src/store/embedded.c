@@ -119,6 +119,13 @@ static bool recover(embedded *x, err *e)
     if (!begun) return false;
     bool ok = !x->r.gap || catalog_set(&x->catalog, "through", x->r.through, e); /* for readers */
     x->through = x->r.through;
+    for (size_t i = 0; i < x->r.n_days; i++) {
+        const day *d = x->r.days[i];
+        x->kept_items += d->n_raw;
+        if (!d->through || d->through != x->through) continue;
+        x->unsure = true; /* who wrote it may have died before the sync */
+        x->unsure_of = d->name;
+    }
     ok = ok && load_keys(x, e) && reader_items(&x->r, on_waiting, x, e);
     x->n.damaged += x->r.n_damaged;
     reader_end(&x->r);
@@ -210,6 +217,13 @@ static store *embedded_open(const char *where, const store_opts *o, err *e)
     return NULL;
 }
 
+/* Removes what is in day files for certain. */
+static void close_journal(embedded *x)
+{
+    uint64_t through = x->through;
+    journal_close(&x->j, embedded_settle(x, &through, NULL) ? through : 0);
+}
+
 static void embedded_close(store *s)
 {
     embedded *x = (embedded *)s;
@@ -224,8 +238,8 @@ static void embedded_close(store *s)
         pthread_join(x->compactor, NULL);
     }
     day_writer_close(x->w);
+    if (x->j.vfs) close_journal(x);
     catalog_close(&x->catalog);
-    if (x->j.vfs) journal_close(&x->j, x->through);
     reader_free(&x->r);
     group_free(&x->next);
     group_free(&x->busy);

@@ -57,6 +57,7 @@ typedef struct embedded {
     keys keys;
     uint64_t durable, through; /* numbers of the journal */
     uint64_t raw_bytes, raw_items, oldest_raw;
+    uint64_t kept_items;
     uint64_t broken_until; /* of world_now: the disk is not asked before */
     err broken;
     store_counters n;
@@ -77,6 +78,10 @@ typedef struct embedded {
     day_writer *w;
     catalog catalog;
     arena item;
+    uint64_t heavy; /* number of an item that did not fit the memory: it is taken alone; 0: none */
+    err heavy_why;  /* set: nor did it alone, so that it is kept as received */
+    bool unsure;    /* what the last commit to unsure_of did is not known */
+    day_name unsure_of;
     uint64_t next_retention;
 
     /* under `reading` */
@@ -100,12 +105,18 @@ void group_free(group *g);
 /* embedded_compact.c */
 /* One run: up to max_raw bytes of the journal; *done: nothing was to do. */
 NODISCARD bool embedded_run(embedded *x, bool force, bool *done, err *e);
-NODISCARD bool embedded_retain(embedded *x, err *e);
 bool embedded_work(store *s, bool *more, err *e);
 bool embedded_compact(store *s, err *e);
 void *embedded_compactor(void *who);
+
+/* embedded_files.c, all under `work` */
+uint64_t embedded_file_bytes(const embedded *x, day_name name);
+void embedded_count_kept(embedded *x);
+/* Finds out what became of a commit, if that is not known: *through grows to what is there. */
+NODISCARD bool embedded_settle(embedded *x, uint64_t *through, err *e);
+NODISCARD bool embedded_retain(embedded *x, err *e);
 void embedded_quarantine(embedded *x, day_name name, const err *why);
-void embedded_set_aside(embedded *x, const char *name, const err *why); /* under `work` */
+void embedded_set_aside(embedded *x, const char *name, const err *why);
 
 /* embedded_look.c */
 store_gauges embedded_gauged(const store *s);

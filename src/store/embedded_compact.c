@@ -11,26 +11,13 @@
 #define DAY_NS (UINT64_C(86400) * NS_PER_S)
 #define RETENTION_NS (60 * NS_PER_S)
 enum { PARTS = 8 }; /* a file holds at most this part of max_bytes */
+enum { ALONE = 8 }; /* times the memory for an item that does not fit beside others */
 
 /* ---- which file ---- */
 
-static uint64_t file_bytes_of(const embedded *x, day_name name)
-{
-    static const char *const tails[] = {"", "-wal", "-shm"};
-    char text[DAY_NAME], path[DAY_PATH];
-    uint64_t n = 0;
-    day_name_text(name, text);
-    for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
-        struct stat st;
-        snprintf(path, sizeof path, "%s/%s%s", x->dir, text, tails[i]);
-        if (stat(path, &st) == 0) n += (uint64_t)st.st_size;
-    }
-    return n;
-}
-
 static bool is_large(const embedded *x, day_name name)
 {
-    return x->max_bytes != UINT64_MAX && file_bytes_of(x, name) > x->max_bytes / PARTS;
+    return x->max_bytes != UINT64_MAX && embedded_file_bytes(x, name) > x->max_bytes / PARTS;
 }
 
 /* The part of the day that is written: the last one, or a new one when that is full. */
@@ -56,30 +43,35 @@ typedef struct run {
     uint64_t through; /* committed */
     uint64_t last;    /* added */
     uint64_t committed_bytes, committed_items, n_items;
+    uint64_t n_kept; /* as received */
     bool full;
+    bool heavy; /* an item needs more memory than there is beside others */
 } run;
+
+static void count_kept(run *r)
+{
+    embedded *x = r->x;
+    pthread_mutex_lock(&x->lock);
+    x->n.undecodable += r->n_kept;
+    pthread_mutex_unlock(&x->lock);
+    r->n_kept = 0;
+    embedded_count_kept(x);
+}
 
 static bool commit(run *r, err *e)
 {
     embedded *x = r->x;
     if (!x->w || r->last == r->through) return true;
     embedded_at(x, "compacting");
+    x->unsure = true;
+    x->unsure_of = x->w->name;
     if (!day_writer_commit(x->w, r->last, e)) return false;
+    x->unsure = false;
     r->through = r->last;
     r->committed_bytes = r->bytes;
     r->committed_items = r->n_items;
+    if (r->n_kept) count_kept(r);
     embedded_at(x, "compacted");
-    return true;
-}
-
-/* A commit that failed may have reached the disk all the same: what the file says was done was done. */
-static bool take_up(run *r, err *e)
-{
-    uint64_t through;
-    if (!database_number(&r->x->w->db, "SELECT value FROM meta WHERE key = 'through'", &through, e))
-        return false;
-    if (through > r->through) r->through = through;
-    if (through > r->last) r->last = through;
     return true;
 }
 
@@ -104,7 +96,53 @@ static bool choose_file(run *r, const item *i, err *e)
         name.part++;
         x->w = day_writer_open(&x->files, name, x->o.memory / 4, e);
     }
-    return x->w && take_up(r, e);
+    return x->w != NULL;
+}
+
+/* ---- an item ---- */
+
+/* Columns of what the item says.  ERR_LIMIT: it does not fit the memory. */
+static bool add_columns(run *r, uint64_t seq, const item *i, size_t budget, err *e)
+{
+    embedded *x = r->x;
+    model m;
+    arena_reset(&x->item);
+    x->item.budget = budget;
+    if (!otlp_decode(i->bytes.p, i->bytes.n, &(otlp_decode_opts){.layout = i->layout}, &x->item, &m,
+                     e))
+        return false;
+    if (m.profiles.n != i->n_profiles)
+        return err_set(e, ERR_MALFORMED, "it says %zu profiles and has %zu", i->n_profiles,
+                       m.profiles.n);
+    return day_writer_add(x->w, seq, i, &m, e);
+}
+
+/* What columns cannot be made of stays what it was: questions look at it, too. */
+static bool add_as_received(run *r, uint64_t seq, const item *i, str bytes, const err *why, err *e)
+{
+    embedded *x = r->x;
+    char text[400];
+    embedded_say(x, STORE_TROUBLE, "store: item %" PRIu64 " is kept as received: %s", seq,
+                 err_text(why, text, sizeof text));
+    r->n_kept++;
+    return day_writer_add_raw(x->w, seq, i, bytes, str_of(text), e);
+}
+
+static bool add_item(run *r, uint64_t seq, const item *i, str bytes, err *e)
+{
+    embedded *x = r->x;
+    bool alone = seq == x->heavy;
+    err why = {0};
+    if (alone && x->heavy_why.code) return add_as_received(r, seq, i, bytes, &x->heavy_why, e);
+    if (add_columns(r, seq, i, alone ? ALONE * x->o.memory : x->o.memory, &why)) return true;
+    if (why.code == ERR_MALFORMED) return add_as_received(r, seq, i, bytes, &why, e);
+    if (why.code == ERR_LIMIT) { /* first alone, then not at all */
+        x->heavy = seq;
+        x->heavy_why = alone ? why : (err){0};
+        r->heavy = true;
+    }
+    if (e) *e = why;
+    return false;
 }
 
 static bool compact_item(void *who, uint64_t seq, str bytes, err *e)
@@ -112,28 +150,15 @@ static bool compact_item(void *who, uint64_t seq, str bytes, err *e)
     run *r = who;
     embedded *x = r->x;
     item i;
-    model m;
-    if (r->bytes >= x->o.max_raw) /* the rest is for the next run */
+    bool more = r->last != r->through;
+    if (r->bytes >= x->o.max_raw || (more && seq == x->heavy)) /* the rest is for the next run */
         return r->scan->stop = r->full = true, true;
     bool whole = take_item(bytes, &i);
     if (!whole) i = (item){.received = x->world->wall(x->world->who)};
     if (!choose_file(r, &i, e)) return false;
-    if (seq <= r->through) return true;
-    arena_reset(&x->item);
-    bool readable = whole &&
-                    otlp_decode(i.bytes.p, i.bytes.n, &(otlp_decode_opts){.layout = i.layout},
-                                &x->item, &m, NULL) &&
-                    m.profiles.n == i.n_profiles;
-    if (readable) {
-        if (!day_writer_add(x->w, seq, &i, &m, e)) return false;
-    } else {
-        pthread_mutex_lock(&x->lock);
-        x->n.undecodable++;
-        pthread_mutex_unlock(&x->lock);
-        embedded_say(x, STORE_TROUBLE,
-                     "store: item %" PRIu64 " cannot be read and is kept as it is", seq);
-        if (!day_writer_add_raw(x->w, seq, bytes, e)) return false;
-    }
+    static const err damaged = {.code = ERR_MALFORMED, .msg = "its facts cannot be read"};
+    if (!(whole ? add_item(r, seq, &i, bytes, e) : add_as_received(r, seq, &i, bytes, &damaged, e)))
+        return false;
     r->last = seq;
     r->bytes += bytes.n + JOURNAL_RECORD;
     r->n_items++;
@@ -151,9 +176,40 @@ static void settle_run(embedded *x, const run *r)
     if (x->through >= x->durable) x->raw_bytes = x->raw_items = 0;
     x->n.compactions++;
     pthread_mutex_unlock(&x->lock);
+    if (x->heavy <= r->through) x->heavy = 0;
     pthread_mutex_lock(&x->writing);
     journal_release(&x->j, r->through);
     pthread_mutex_unlock(&x->writing);
+}
+
+static void end_file(embedded *x)
+{
+    day_writer_close(x->w);
+    x->w = NULL;
+}
+
+/* All that there is up to `durable`. */
+static bool run_through(run *r, uint64_t durable, err *e)
+{
+    embedded *x = r->x;
+    uint64_t now = x->world->wall(x->world->who);
+    if (!embedded_settle(x, &r->through, e)) return false;
+    r->last = r->through;
+    journal_scan s = {.from = r->through + 1, .to = durable, .once = true};
+    r->scan = &s;
+    if (!journal_read(x->vfs, x->dir, &s, compact_item, r, e)) return false;
+    if (!r->full && s.last < durable) { /* lost to damage: said, and not waited for */
+        if (!x->w && !choose_file(r, &(item){.received = now}, e)) return false;
+        r->last = durable;
+    }
+    if (s.n_damaged) {
+        embedded_say(x, STORE_TROUBLE, "store: %" PRIu64 " items of the journal are damaged",
+                     s.n_damaged);
+        pthread_mutex_lock(&x->lock);
+        x->n.damaged += s.n_damaged;
+        pthread_mutex_unlock(&x->lock);
+    }
+    return commit(r, e);
 }
 
 bool embedded_run(embedded *x, bool force, bool *done, err *e)
@@ -166,130 +222,20 @@ bool embedded_run(embedded *x, bool force, bool *done, err *e)
     pthread_mutex_unlock(&x->lock);
     *done = !due;
     if (!due) return true;
-    journal_scan s = {.from = r.through + 1, .to = durable, .once = true};
-    r.scan = &s;
-    bool ok = journal_read(x->vfs, x->dir, &s, compact_item, &r, e);
-    if (ok && !r.full && s.last < durable) { /* lost to damage: said, and not waited for */
-        ok = x->w || choose_file(&r, &(item){.received = now}, e);
-        r.last = durable;
-    }
-    if (ok && s.n_damaged) {
-        embedded_say(x, STORE_TROUBLE, "store: %" PRIu64 " items of the journal are damaged",
-                     s.n_damaged);
-        pthread_mutex_lock(&x->lock);
-        x->n.damaged += s.n_damaged;
-        pthread_mutex_unlock(&x->lock);
-    }
-    ok = ok && commit(&r, e);
+    err why = {0};
+    bool ok = run_through(&r, durable, &why);
     if (!ok) { /* what was begun is forgotten; the journal has it all */
-        day_writer_close(x->w);
-        x->w = NULL;
+        end_file(x);
+        ok = r.heavy; /* the next run goes on in another way */
         pthread_mutex_lock(&x->lock);
-        x->n.compaction_failed++;
+        x->n.compaction_failed += !ok;
         pthread_mutex_unlock(&x->lock);
-    } else if (x->w && is_large(x, x->w->name)) {
-        day_writer_close(x->w);
-        x->w = NULL;
+        if (!ok && e) *e = why;
+    } else if (x->w && (x->heavy || is_large(x, x->w->name))) {
+        end_file(x); /* its memory is wanted, or it is large enough */
     }
     if (r.through > x->through) settle_run(x, &r);
     return ok;
-}
-
-/* ---- retention ---- */
-
-static void remove_file(embedded *x, day_name name, const char *why)
-{
-    static const char *const tails[] = {"", "-wal", "-shm"};
-    char text[DAY_NAME], path[DAY_PATH];
-    uint64_t samples = 0;
-    database d = {0};
-    if (x->w && day_name_cmp(x->w->name, name) == 0) {
-        day_writer_close(x->w);
-        x->w = NULL;
-    }
-    day_opts o = x->files;
-    o.write = false;
-    if (database_open(&d, &o, name, NULL))
-        (void)!database_number(&d, "SELECT value FROM meta WHERE key = 'samples'", &samples, NULL);
-    database_close(&d);
-    day_name_text(name, text);
-    for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
-        snprintf(path, sizeof path, "%s/%s%s", x->dir, text, tails[i]);
-        if (unlink(path) != 0 && errno != ENOENT)
-            embedded_say(x, STORE_TROUBLE, "store: %s cannot be removed: %s", path,
-                         strerror(errno));
-    }
-    embedded_say(x, STORE_REMOVED, "store: removed %s with %" PRIu64 " samples: %s", text, samples,
-                 why);
-    pthread_mutex_lock(&x->lock);
-    x->n.dropped_files++;
-    x->n.dropped_samples += samples;
-    pthread_mutex_unlock(&x->lock);
-}
-
-bool embedded_retain(embedded *x, err *e)
-{
-    day_names names;
-    uint64_t now = x->world->wall(x->world->who);
-    if (!day_list(x->dir, &names, e)) return false;
-    /* Not the files of the journal: spare ones do not get smaller when data is removed. */
-    pthread_mutex_lock(&x->lock);
-    uint64_t total = x->raw_bytes;
-    pthread_mutex_unlock(&x->lock);
-    bool ok = true;
-    for (size_t i = 0; i < names.n; i++) total += file_bytes_of(x, names.v[i]);
-    for (size_t i = 0; ok && i < names.n; i++) {
-        uint64_t bytes = file_bytes_of(x, names.v[i]),
-                 end = (uint64_t)(names.v[i].day + 1) * DAY_NS;
-        bool old = x->max_age != UINT64_MAX && end < now && now - end > x->max_age,
-             much = x->max_bytes != UINT64_MAX && total > x->max_bytes;
-        if (!old && !much) continue;
-        ok = catalog_set(&x->catalog, "through", x->through,
-                         e); /* before the file that says so is gone */
-        if (!ok) break;
-        remove_file(x, names.v[i],
-                    old ? "older than the retention" : "more bytes than the retention allows");
-        total -= bytes;
-    }
-    free(names.v);
-    return ok;
-}
-
-/* ---- quarantine ---- */
-
-void embedded_set_aside(embedded *x, const char *name, const err *why)
-{
-    static const char *const tails[] = {"", "-wal", "-shm"};
-    char from[DAY_PATH], to[DAY_PATH];
-    for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
-        snprintf(from, sizeof from, "%s/%s%s", x->dir, name, tails[i]);
-        snprintf(to, sizeof to, "%s/%s.corrupt%s", x->dir, name, tails[i]);
-        if (rename(from, to) != 0 && errno != ENOENT)
-            embedded_say(x, STORE_TROUBLE, "store: %s cannot be renamed: %s", from,
-                         strerror(errno));
-    }
-    embedded_say(x, STORE_QUARANTINE, "store: %s is damaged and set aside as %s.corrupt: %s", name,
-                 name, why->msg);
-    pthread_mutex_lock(&x->lock);
-    x->n.quarantined++;
-    pthread_mutex_unlock(&x->lock);
-}
-
-void embedded_quarantine(embedded *x, day_name name, const err *why)
-{
-    char text[DAY_NAME];
-    day_name_text(name, text);
-    if (x->read_only) {
-        embedded_say(x, STORE_QUARANTINE, "store: %s is damaged and left out: %s", text, why->msg);
-        return;
-    }
-    if (x->w && day_name_cmp(x->w->name, name) == 0) {
-        day_writer_close(x->w);
-        x->w = NULL;
-    }
-    /* Before the file that says so is gone; while we recover it is found out anew.  On a broken disk the next look tries again. */
-    if (x->through && !catalog_set(&x->catalog, "through", x->through, NULL)) return;
-    embedded_set_aside(x, text, why);
 }
 
 /* ---- a broken disk ---- */

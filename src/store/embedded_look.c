@@ -115,6 +115,7 @@ store_gauges embedded_gauged(const store *s)
     pthread_mutex_lock(&x->lock);
     out.raw_items = x->raw_items;
     out.raw_bytes = x->raw_bytes;
+    out.kept_items = x->kept_items;
     out.queue_items = x->n_put - x->n_settled;
     out.queue_bytes = journal_group_bytes(&x->next.records) + x->in_flight;
     pthread_mutex_unlock(&x->lock);
@@ -138,6 +139,7 @@ bool embedded_stats(store *s, arena *a, store_stats *out, err *e)
     bool ok = walk_directory(x, false, a, out, e) && walk_directory(x, true, a, out, e) &&
               reader_begin(&x->r, e);
     if (ok) {
+        for (size_t i = 0; i < x->r.n_days; i++) out->kept_items += x->r.days[i]->n_raw;
         ok = reader_items(&x->r, on_waiting, out, e);
         reader_end(&x->r);
     }
@@ -153,6 +155,7 @@ typedef struct verifying {
     void (*problem)(void *who, const char *line);
     void *who;
     store_check *out;
+    const char *name; /* of the file at hand */
     arena a;
 } verifying;
 
@@ -265,26 +268,54 @@ static bool verify_database(verifying *v, day *d, const char *name, err *e)
                    &d->db, "SELECT count(*) FROM block WHERE series NOT IN (SELECT id FROM series)",
                    &lost, e);
     if (ok && lost) problem(v, "%s: %" PRIu64 " blocks have no series", name, lost);
-    return ok && verify_seals(v, d, "SELECT id, data FROM keys", "keys", SEAL_KEYS, name, e) &&
-           verify_seals(v, d, "SELECT seq, data FROM raw", "raw", SEAL_RAW, name, e);
+    return ok && verify_seals(v, d, "SELECT id, data FROM keys", "keys", SEAL_KEYS, name, e);
+}
+
+/* What the bytes of an item say. */
+static bool decodes(verifying *v, const item *x, err *why)
+{
+    model m;
+    v->out->n_samples += x->n_samples;
+    arena_reset(&v->a);
+    if (!otlp_decode(x->bytes.p, x->bytes.n, &(otlp_decode_opts){.layout = x->layout}, &v->a, &m,
+                     why))
+        return false;
+    return m.profiles.n == x->n_profiles ||
+           err_set(why, ERR_MALFORMED, "it says %zu profiles and has %zu", x->n_profiles,
+                   m.profiles.n);
 }
 
 static bool verify_item(void *who, const raw_item *i, bool *stop, err *e)
 {
     verifying *v = who;
-    const item *x = &i->x;
-    model m;
     err why = {0};
     (void)stop, (void)e;
     v->out->n_items++;
-    v->out->n_samples += x->n_samples;
-    arena_reset(&v->a);
-    if (!otlp_decode(x->bytes.p, x->bytes.n, &(otlp_decode_opts){.layout = x->layout}, &v->a, &m,
-                     &why))
-        problem(v, "journal: item %" PRIu64 ": %s", i->seq, why.msg);
-    else if (m.profiles.n != x->n_profiles)
-        problem(v, "journal: item %" PRIu64 ": it says %zu profiles and has %zu", i->seq,
-                x->n_profiles, m.profiles.n);
+    if (!decodes(v, &i->x, &why)) problem(v, "journal: item %" PRIu64 ": %s", i->seq, why.msg);
+    return true;
+}
+
+/* One that questions can look at is well where it is. */
+static bool verify_kept(void *who, const raw_item *i, bool *stop, err *e)
+{
+    verifying *v = who;
+    err why = {0};
+    (void)stop, (void)e;
+    if (!decodes(v, &i->x, &why))
+        problem(v, "%s: item %" PRIu64 " is kept as received and is in no answer: %s", v->name,
+                i->seq, why.msg);
+    return true;
+}
+
+static bool verify_raw(verifying *v, day *d, const char *name, err *e)
+{
+    uint64_t damaged = 0;
+    v->out->n_kept += d->n_raw;
+    v->name = name;
+    if (!reader_raw(&v->x->r, d, verify_kept, v, &damaged, e)) return false;
+    if (damaged)
+        problem(v, "%s: %" PRIu64 " of the items that are kept as received cannot be read", name,
+                damaged);
     return true;
 }
 
@@ -311,7 +342,8 @@ bool embedded_verify(store *s, void (*tell)(void *who, const char *line), void *
         day_name_text(x->r.days[i]->name, name);
         out->n_files++;
         if (!verify_database(&v, x->r.days[i], name, &why) ||
-            !verify_blocks(&v, x->r.days[i], name, &why))
+            !verify_blocks(&v, x->r.days[i], name, &why) ||
+            !verify_raw(&v, x->r.days[i], name, &why))
             problem(&v, "%s", why.msg);
     }
     bool begun = ok;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sqlite3.h>
 #include <unistd.h>
 #include "wire/otlp.h"
@@ -30,6 +31,7 @@ void reader_free(reader *r)
     names_close(&r->names);
     journal_hold_free(&r->hold);
     arena_free(&r->block);
+    arena_free(&r->raw);
     arena_free(&r->work);
     arena_free(&r->keep);
 }
@@ -144,6 +146,22 @@ bool reader_items(reader *r, reader_item *visit, void *who, err *e)
     return ok;
 }
 
+bool reader_raw(reader *r, day *d, reader_item *visit, void *who, uint64_t *damaged, err *e)
+{
+    raw_item x = {0};
+    bool stop = false, more = d->n_raw > 0;
+    while (more && !stop) {
+        arena_reset(&r->raw);
+        if (!day_raw(d, x.seq, &r->z, &r->raw, &x.seq, &x.bytes, &x.why, &more, e)) return false;
+        if (!more) break;
+        if (!x.bytes.p || !take_item(x.bytes, &x.x))
+            ++*damaged;
+        else if (!visit(who, &x, &stop, e))
+            return false;
+    }
+    return true;
+}
+
 /* Nobody compacts, so what is not there now will not be found in a moment.  A writer keeps the catalogue right. */
 static bool nobody_compacts(const reader *r)
 {
@@ -230,6 +248,7 @@ void reader_end(reader *r)
         }
     }
     arena_reset(&r->block);
+    arena_reset(&r->raw);
     journal_hold_free(&r->hold);
     r->begun = false;
 }
@@ -258,6 +277,12 @@ void look_close(look *k, const world *w)
 {
     filter_close(&k->f);
     k->answer->n_samples = k->n_found;
+    if (k->n_large && !k->answer->partial) {
+        k->answer->partial = true;
+        snprintf(k->answer->why, sizeof k->answer->why,
+                 "%" PRIu64 " of what was received did not fit the memory of a question",
+                 k->n_large);
+    }
     k->answer->ns = world_now(w) - k->started;
 }
 
@@ -357,18 +382,27 @@ static bool look_at_day(reader *r, look *k, day *d, err *e)
     return true;
 }
 
+/* What an item says, in the memory that the question has. */
+static bool decode(reader *r, look *k, const item *x, model *m)
+{
+    err why = {0};
+    arena_reset(&r->block);
+    r->block.budget = k->a ? k->a->budget : 0;
+    bool ok = otlp_decode(x->bytes.p, x->bytes.n, &(otlp_decode_opts){.layout = x->layout},
+                          &r->block, m, &why);
+    r->block.budget = 0;
+    if (!ok && why.code == ERR_LIMIT) return k->n_large++, false;
+    if (ok && m->profiles.n == x->n_profiles) return true;
+    k->answer->n_damaged++;
+    return false;
+}
+
 static bool look_at_item(reader *r, look *k, const raw_item *x, err *e)
 {
     model m;
-    arena_reset(&r->block);
     k->answer->n_items++;
     k->answer->n_bytes += x->bytes.n;
-    if (!otlp_decode(x->x.bytes.p, x->x.bytes.n, &(otlp_decode_opts){.layout = x->x.layout},
-                     &r->block, &m, NULL) ||
-        m.profiles.n != x->x.n_profiles) {
-        k->answer->n_damaged++;
-        return true;
-    }
+    if (!decode(r, k, &x->x, &m)) return true;
     profile_facts *f = arena_new(&r->block, profile_facts, m.profiles.n);
     if (!f) return err_sys(e, ENOMEM, "no memory for what is not yet compacted");
     for (size_t i = 0; i < m.profiles.n; i++)
@@ -400,11 +434,18 @@ static bool on_item(void *who, const raw_item *x, bool *stop, err *e)
     return look_at_item(l->r, l->k, x, e);
 }
 
+static bool look_at_raw(reader *r, look *k, day *d, err *e)
+{
+    k->begun = false;
+    return reader_raw(r, d, on_item, &(looking){r, k}, &k->answer->n_damaged, e);
+}
+
 bool reader_look(reader *r, look *k, err *e)
 {
     for (size_t i = 0; i < r->n_days && !look_over(k, r->world); i++) {
         err why = {0};
-        if (look_at_day(r, k, r->days[i], &why) && (!k->begun || k->dict(k->who, NULL, &why)))
+        if (look_at_day(r, k, r->days[i], &why) && (!k->begun || k->dict(k->who, NULL, &why)) &&
+            look_at_raw(r, k, r->days[i], &why))
             continue;
         if (why.code != ERR_MALFORMED) {
             if (e) *e = why;

@@ -14,6 +14,7 @@ typedef struct raw_item {
     uint64_t seq;
     str bytes; /* take_item's */
     item x;
+    str why; /* it is kept as received; empty: not said, or it waits */
 } raw_item;
 
 typedef struct reader {
@@ -24,6 +25,7 @@ typedef struct reader {
     size_t n_days, cap_days;
     zipper z;
     arena block;      /* the block or item at hand */
+    arena raw;        /* bytes of an item that a file keeps as received */
     arena work, keep; /* of answers: maps of the dictionary at hand, what they add up */
     catalog catalog;  /* open once it is there */
     names_db names;
@@ -51,6 +53,10 @@ void reader_end(reader *r);
 typedef bool reader_item(void *who, const raw_item *x, bool *stop, err *e);
 NODISCARD bool reader_items(reader *r, reader_item *visit, void *who, err *e);
 
+/* The items that the day's file keeps as received, in the same way; `damaged` counts those that cannot be read. */
+NODISCARD bool reader_raw(reader *r, day *d, reader_item *visit, void *who, uint64_t *damaged,
+                          err *e);
+
 /* Names for what b holds, if they are wanted. */
 NODISCARD bool reader_name(reader *r, bool wanted, builder *b, err *e);
 
@@ -63,7 +69,8 @@ typedef struct look {
     store_answer *answer, own; /* answer: the caller's, or own */
     uint64_t started, deadline;
     uint64_t n_found; /* samples: the visitors count */
-    arena *a;         /* of the answer, for budget.max_bytes */
+    arena *a;         /* of the answer, for budget.max_bytes and the memory of an item */
+    uint64_t n_large; /* items that did not fit it */
 
     void *who;
     /* A dictionary that something is found in: what was numbered by the last one is settled now.  NULL at its end. */

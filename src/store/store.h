@@ -170,7 +170,7 @@ typedef struct store_answer {
     uint64_t n_profiles, n_series;
     uint64_t n_blocks, n_items; /* looked at: compacted blocks, items not yet compacted */
     uint64_t n_bytes;           /* read for it */
-    uint64_t n_damaged;         /* blocks that had to be left out */
+    uint64_t n_damaged;         /* blocks and items that had to be left out */
     uint64_t ns;                /* taken */
 } store_answer;
 
@@ -280,7 +280,7 @@ NODISCARD bool store_put_names(store *s, const model *m, uint64_t *n, err *e);
     X(groups, "groups written, each with one sync")                                                \
     X(compactions, "compactions")                                                                  \
     X(compaction_failed, "compactions that will be tried again")                                   \
-    X(undecodable, "items that compaction could not read and keeps as they are")                   \
+    X(undecodable, "items that compaction could not make columns of and keeps as received")        \
     X(damaged, "blocks and items that failed their checksum")                                      \
     X(quarantined, "files set aside as damaged")                                                   \
     X(dropped_files, "files removed by retention")                                                 \
@@ -299,6 +299,7 @@ store_counters store_counted(const store *s);
     X(disk_bytes, "bytes of all files of the store now")                                           \
     X(raw_items, "items acknowledged that wait for compaction")                                    \
     X(raw_bytes, "bytes of them in the journal")                                                   \
+    X(kept_items, "items that are kept as received: compaction could not make columns of them")    \
     X(queue_items, "items put that are not on disk yet")                                           \
     X(queue_bytes, "bytes of them")
 
@@ -321,8 +322,9 @@ typedef struct store_file {
 } store_file;
 
 typedef struct store_stats {
-    uint64_t bytes;                           /* all files */
-    uint64_t raw_items, raw_bytes;            /* acknowledged and not yet compacted */
+    uint64_t bytes;                /* all files */
+    uint64_t raw_items, raw_bytes; /* acknowledged and not yet compacted */
+    uint64_t kept_items;           /* kept as received: no columns could be made of them */
     uint64_t n_series, n_profiles, n_samples; /* compacted */
     uint64_t max_age, max_bytes;
     VEC(store_file) files; /* oldest first */
@@ -331,7 +333,9 @@ typedef struct store_stats {
 NODISCARD bool store_get_stats(store *s, arena *a, store_stats *out, err *e);
 
 typedef struct store_check {
-    uint64_t n_files, n_blocks, n_items, n_samples;
+    uint64_t n_files, n_blocks, n_samples;
+    uint64_t n_items; /* not yet compacted */
+    uint64_t n_kept;  /* kept as received; each that cannot be answered is a problem */
     uint64_t n_problems;
 } store_check;
 

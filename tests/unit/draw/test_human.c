@@ -24,6 +24,9 @@ static void test_count(void **state)
     (void)state;
     assert_string_equal(human_count(0, out), "0");
     assert_string_equal(human_count(999, out), "999");
+    assert_string_equal(human_things(1, "item", out), "1 item");
+    assert_string_equal(human_things(0, "item", out), "0 items");
+    assert_string_equal(human_things(11917, "item", out), "11 917 items");
     assert_string_equal(human_count(11917, out), "11 917");
     assert_string_equal(human_count(UINT64_MAX, out), "18 446 744 073 709 551 615");
 }

@@ -110,6 +110,7 @@ export interface StoreNow {
     bytes: number;
     raw_items: number;
     raw_bytes: number;
+    kept_items: number;
     series: number;
     profiles: number;
     samples: number;

@@ -51,7 +51,7 @@ function Parties(p: { title: string; list: Party[]; now: number; name: string; n
 const BAD = new Set(
     [
         'rejected malformed media too_large pressed unavailable unauthorized late losses closed_full closed_slow',
-        'closed_broken no_descriptors gone refused_full refused_disk compaction_failed undecodable damaged quarantined',
+        'closed_broken no_descriptors gone refused_full refused_disk compaction_failed undecodable kept_items damaged quarantined',
     ].flatMap((s) => s.split(' ')),
 );
 

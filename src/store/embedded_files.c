@@ -1,0 +1,168 @@
+#include "store/embedded.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/ban.h"
+
+uint64_t embedded_file_bytes(const embedded *x, day_name name)
+{
+    static const char *const tails[] = {"", "-wal", "-shm"};
+    char text[DAY_NAME], path[DAY_PATH];
+    uint64_t n = 0;
+    day_name_text(name, text);
+    for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
+        struct stat st;
+        snprintf(path, sizeof path, "%s/%s%s", x->dir, text, tails[i]);
+        if (stat(path, &st) == 0) n += (uint64_t)st.st_size;
+    }
+    return n;
+}
+
+/* The file goes, and with it what was not known of it. */
+static void let_go(embedded *x, day_name name)
+{
+    if (x->unsure && day_name_cmp(x->unsure_of, name) == 0) x->unsure = false;
+    if (!x->w || day_name_cmp(x->w->name, name) != 0) return;
+    day_writer_close(x->w);
+    x->w = NULL;
+}
+
+/* ---- what is in them ---- */
+
+/* A number that the file has; 0 when it cannot be asked. */
+static uint64_t ask_file(const embedded *x, day_name name, const char *sql)
+{
+    uint64_t n = 0;
+    database d = {0};
+    day_opts o = x->files;
+    o.write = false;
+    if (database_open(&d, &o, name, NULL)) (void)!database_number(&d, sql, &n, NULL);
+    database_close(&d);
+    return n;
+}
+
+void embedded_count_kept(embedded *x)
+{
+    day_names names;
+    uint64_t n = 0;
+    if (!day_list(x->dir, &names, NULL)) return;
+    for (size_t i = 0; i < names.n; i++) n += ask_file(x, names.v[i], "SELECT count(*) FROM raw");
+    free(names.v);
+    pthread_mutex_lock(&x->lock);
+    x->kept_items = n;
+    pthread_mutex_unlock(&x->lock);
+}
+
+/* A commit that failed, or whose writer died, may have reached the disk or do so yet: SQLite takes up what it finds behind the
+ * last good commit when it recovers the file.  A small one behind it makes it all or nothing, for good and durable; then the
+ * file says which. */
+bool embedded_settle(embedded *x, uint64_t *through, err *e)
+{
+    if (!x->unsure) return true;
+    database d = {0};
+    err why = {0};
+    uint64_t says = 0;
+    bool ok = database_open(&d, &x->files, x->unsure_of, &why) && database_settle(&d, &why) &&
+              database_number(&d, "SELECT value FROM meta WHERE key = 'through'", &says, &why);
+    database_close(&d);
+    if (!ok && why.code != ERR_MALFORMED) {
+        if (e) *e = why;
+        return false;
+    }
+    if (ok && says > *through) *through = says;
+    if (!ok) embedded_quarantine(x, x->unsure_of, &why); /* the journal has what it had */
+    x->unsure = false;
+    return true;
+}
+
+/* ---- retention ---- */
+
+#define DAY_NS (UINT64_C(86400) * NS_PER_S)
+
+static void remove_file(embedded *x, day_name name, const char *why)
+{
+    static const char *const tails[] = {"", "-wal", "-shm"};
+    char text[DAY_NAME], path[DAY_PATH];
+    let_go(x, name);
+    uint64_t samples = ask_file(x, name, "SELECT value FROM meta WHERE key = 'samples'");
+    day_name_text(name, text);
+    for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
+        snprintf(path, sizeof path, "%s/%s%s", x->dir, text, tails[i]);
+        if (unlink(path) != 0 && errno != ENOENT)
+            embedded_say(x, STORE_TROUBLE, "store: %s cannot be removed: %s", path,
+                         strerror(errno));
+    }
+    embedded_say(x, STORE_REMOVED, "store: removed %s with %" PRIu64 " samples: %s", text, samples,
+                 why);
+    pthread_mutex_lock(&x->lock);
+    x->n.dropped_files++;
+    x->n.dropped_samples += samples;
+    pthread_mutex_unlock(&x->lock);
+    embedded_count_kept(x);
+}
+
+bool embedded_retain(embedded *x, err *e)
+{
+    day_names names;
+    uint64_t now = x->world->wall(x->world->who);
+    if (!day_list(x->dir, &names, e)) return false;
+    /* Not the files of the journal: spare ones do not get smaller when data is removed. */
+    pthread_mutex_lock(&x->lock);
+    uint64_t total = x->raw_bytes;
+    pthread_mutex_unlock(&x->lock);
+    bool ok = true;
+    for (size_t i = 0; i < names.n; i++) total += embedded_file_bytes(x, names.v[i]);
+    for (size_t i = 0; ok && i < names.n; i++) {
+        uint64_t bytes = embedded_file_bytes(x, names.v[i]),
+                 end = (uint64_t)(names.v[i].day + 1) * DAY_NS;
+        bool old = x->max_age != UINT64_MAX && end < now && now - end > x->max_age,
+             much = x->max_bytes != UINT64_MAX && total > x->max_bytes;
+        if (!old && !much) continue;
+        ok = catalog_set(&x->catalog, "through", x->through,
+                         e); /* before the file that says so is gone */
+        if (!ok) break;
+        remove_file(x, names.v[i],
+                    old ? "older than the retention" : "more bytes than the retention allows");
+        total -= bytes;
+    }
+    free(names.v);
+    return ok;
+}
+
+/* ---- quarantine ---- */
+
+void embedded_set_aside(embedded *x, const char *name, const err *why)
+{
+    static const char *const tails[] = {"", "-wal", "-shm"};
+    char from[DAY_PATH], to[DAY_PATH];
+    for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
+        snprintf(from, sizeof from, "%s/%s%s", x->dir, name, tails[i]);
+        snprintf(to, sizeof to, "%s/%s.corrupt%s", x->dir, name, tails[i]);
+        if (rename(from, to) != 0 && errno != ENOENT)
+            embedded_say(x, STORE_TROUBLE, "store: %s cannot be renamed: %s", from,
+                         strerror(errno));
+    }
+    embedded_say(x, STORE_QUARANTINE, "store: %s is damaged and set aside as %s.corrupt: %s", name,
+                 name, why->msg);
+    pthread_mutex_lock(&x->lock);
+    x->n.quarantined++;
+    pthread_mutex_unlock(&x->lock);
+}
+
+void embedded_quarantine(embedded *x, day_name name, const err *why)
+{
+    char text[DAY_NAME];
+    day_name_text(name, text);
+    if (x->read_only) {
+        embedded_say(x, STORE_QUARANTINE, "store: %s is damaged and left out: %s", text, why->msg);
+        return;
+    }
+    let_go(x, name);
+    /* Before the file that says so is gone; while we recover it is found out anew.  On a broken disk the next look tries again. */
+    if (x->through && !catalog_set(&x->catalog, "through", x->through, NULL)) return;
+    embedded_set_aside(x, text, why);
+    embedded_count_kept(x);
+}

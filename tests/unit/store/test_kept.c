@@ -1,0 +1,245 @@
+/* Items that compaction has not the memory for: taken alone, or kept as received; in every answer all the same. */
+#include "../../support/numbered.h"
+#include "../../support/store_test.h"
+
+#include "wire/otlp.h"
+
+#include <sqlite3.h>
+
+enum { NUMBERS = 7, LARGE = 3, LARGE_SAMPLES = 20000 };
+
+/* Number LARGE is that of many samples. */
+static bool model_of(arena *a, uint64_t number, model *out)
+{
+    builder b;
+    err e = {0};
+    if (number != LARGE) return numbered_model(a, number, out);
+    if (!builder_init(&b, a)) return false;
+    builder_resource(&b, &(resource){.present = true});
+    builder_scope(&b, NULL);
+    profile *p = builder_profile(&b);
+    p->sample_type = (value_type){builder_string(&b, STR("cpu")), builder_string(&b, STR("ns"))};
+    p->has_sample_type = true;
+    p->time_unix_nano = 1 + number;
+    for (uint32_t i = 0; i < LARGE_SAMPLES; i++) {
+        uint32_t at = builder_location(&b, 0, i * 16, NULL, 0, NULL, 0);
+        builder_sample(&b, &(sample){.stack = builder_stack(&b, &at, 1),
+                                     .values = &(int64_t){1},
+                                     .n_values = 1,
+                                     .times = &(uint64_t){1 + number},
+                                     .n_times = 1});
+    }
+    return builder_finish(&b, out, &e);
+}
+
+static bool decodes_in(str bytes, size_t budget)
+{
+    arena a = {.budget = budget};
+    model m;
+    bool ok =
+        otlp_decode(bytes.p, bytes.n, &(otlp_decode_opts){.layout = LAYOUT_CURRENT}, &a, &m, NULL);
+    arena_free(&a);
+    return ok;
+}
+
+/* The least memory in which a number can be decoded, more or less. */
+static size_t memory_of(uint64_t number)
+{
+    arena a = {0};
+    buf b = {0};
+    model m;
+    err e = {0};
+    assert_true(model_of(&a, number, &m) && otlp_encode(&m, NULL, &b, &e));
+    size_t too_little = 0, enough = (size_t)1 << 30;
+    while (enough - too_little > enough / 16) {
+        size_t half = too_little + (enough - too_little) / 2;
+        *(decodes_in(buf_view(&b), half) ? &enough : &too_little) = half;
+    }
+    arena_free(&a);
+    buf_free(&b);
+    return enough;
+}
+
+typedef struct told {
+    size_t stored, duplicates;
+} told;
+
+static void on_done(void *who, const store_result *r)
+{
+    told *t = who;
+    t->stored += r->n_stored;
+    t->duplicates += r->n_duplicates;
+}
+
+static told put_all(under_test *t)
+{
+    told got = {0};
+    for (uint64_t i = 0; i < NUMBERS; i++) {
+        arena a = {0};
+        model m;
+        err e = {0};
+        assert_true(model_of(&a, i, &m));
+        assert_ok(store_put(t->s, &(store_item){.model = &m, .done = on_done, .cookie = &got}, &e),
+                  &e);
+        assert_ok(store_commit(t->s, &e), &e);
+        arena_free(&a);
+    }
+    return got;
+}
+
+/* Every number once, of all its samples. */
+static void check_all(under_test *t, const char *when)
+{
+    arena a = {0};
+    model m;
+    err e = {0};
+    store_answer x;
+    uint32_t count[NUMBERS] = {0};
+    assert_ok(store_read(t->s, &(store_selector){0}, NULL, &a, &m, &x, &e), &e);
+    assert_false(x.partial);
+    assert_u64(x.n_damaged, 0);
+    for (size_t i = 0; i < m.profiles.n; i++) {
+        uint64_t number = m.profiles.v[i].time_unix_nano - 1;
+        assert_true(number < NUMBERS);
+        assert_int_equal(m.profiles.v[i].n_samples, number == LARGE ? LARGE_SAMPLES : 40);
+        count[number]++;
+    }
+    for (size_t i = 0; i < NUMBERS; i++)
+        if (count[i] != 1) fail_msg("%s: number %zu is there %u times", when, i, count[i]);
+    arena_free(&a);
+}
+
+static void check_well(under_test *t, uint64_t kept)
+{
+    store_check c;
+    store_stats st;
+    arena a = {0};
+    err e = {0};
+    assert_ok(store_verify(t->s, NULL, NULL, &c, &e), &e);
+    assert_u64(c.n_problems, 0);
+    assert_u64(c.n_kept, kept);
+    assert_u64(c.n_samples, LARGE_SAMPLES + 40 * (NUMBERS - 1));
+    assert_ok(store_get_stats(t->s, &a, &st, &e), &e);
+    assert_u64(st.kept_items, kept);
+    assert_u64(store_gauged(t->s).kept_items, kept);
+    arena_free(&a);
+}
+
+/* What does not fit beside others fits alone. */
+static void large_one_is_taken_alone(void **state)
+{
+    (void)state;
+    size_t large = memory_of(LARGE), small = memory_of(0);
+    print_message("# decoded: %zu and %zu bytes\n", large, small);
+    assert_true(small < large / 2);
+    under_test *t = begin(&(store_opts){.no_threads = true, .memory = large / 2}, NULL);
+    put_all(t);
+    compact(t);
+    assert_u64(store_gauged(t->s).raw_items, 0);
+    assert_u64(store_counted(t->s).undecodable, 0);
+    assert_u64(store_counted(t->s).compaction_failed, 0);
+    check_all(t, "compacted");
+    check_well(t, 0);
+    end(t);
+}
+
+/* What does not fit at all is kept, found, known, verified, and goes with its file. */
+static void larger_one_is_kept_as_received(void **state)
+{
+    (void)state;
+    size_t large = memory_of(LARGE), memory = large / 16;
+    assert_true(memory_of(0) < memory);
+    under_test *t = begin(&(store_opts){.no_threads = true, .memory = memory}, NULL);
+    put_all(t);
+    check_all(t, "in the journal");
+    compact(t);
+    assert_u64(store_gauged(t->s).raw_items, 0);
+    assert_u64(store_counted(t->s).undecodable, 1);
+    check_all(t, "compacted");
+    check_well(t, 1);
+    reopen(t);
+    check_all(t, "opened again");
+    check_well(t, 1);
+    told again = put_all(t);
+    assert_int_equal(again.stored, 0);
+    assert_int_equal(again.duplicates, NUMBERS);
+    check_all(t, "put again");
+
+    t->world.wall += UINT64_C(30) * 86400 * NS_PER_S;
+    compact(t);
+    assert_u64(store_gauged(t->s).kept_items, 0);
+    end(t);
+}
+
+/* A question with less memory than the item needs says that it is not all. */
+static void small_question_says_so(void **state)
+{
+    (void)state;
+    size_t large = memory_of(LARGE);
+    under_test *t = begin(&(store_opts){.no_threads = true, .memory = large / 16}, NULL);
+    put_all(t);
+    compact(t);
+    arena a = {.budget = large / 2};
+    model m;
+    err e = {0};
+    store_answer x;
+    assert_ok(store_read_sums(t->s, &(store_selector){.type = STR("cpu")}, NULL, &a, &m, &x, &e),
+              &e);
+    assert_true(x.partial);
+    assert_non_null(strstr(x.why, "did not fit the memory"));
+    assert_int_equal(x.n_samples, 40 * (NUMBERS - 1));
+    arena_free(&a);
+    end(t);
+}
+
+/* One that nobody can read is a problem, with its reason. */
+static char problem[512];
+
+static void on_problem(void *who, const char *text)
+{
+    (void)who;
+    snprintf(problem, sizeof problem, "%s", text);
+}
+
+static void unreadable_one_is_a_problem(void **state)
+{
+    (void)state;
+    under_test *t = begin(&(store_opts){.no_threads = true, .memory = memory_of(LARGE) / 16}, NULL);
+    put_all(t);
+    compact(t);
+    arena a = {0};
+    store_stats st;
+    store_check c;
+    err e = {0};
+    assert_ok(store_get_stats(t->s, &a, &st, &e), &e);
+    for (size_t i = 0; i < st.files.n; i++) { /* one of its parts has it */
+        char path[256];
+        sqlite3 *db;
+        snprintf(path, sizeof path, "%s/%.*s", t->p.dir, STR_ARG(st.files.v[i].name));
+        assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, "UPDATE raw SET data = zeroblob(64)", NULL, NULL, NULL),
+                         SQLITE_OK);
+        sqlite3_close(db);
+    }
+    arena_free(&a);
+    assert_ok(store_verify(t->s, on_problem, NULL, &c, &e), &e);
+    assert_u64(c.n_problems, 1);
+    assert_non_null(strstr(problem, "kept as received cannot be read"));
+    uint32_t count[NUMBERS] = {0};
+    uint64_t damaged;
+    assert_ok(numbered_look(t->s, count, NUMBERS, &damaged, &e), &e);
+    assert_u64(damaged, 1);
+    for (size_t i = 0; i < NUMBERS; i++) assert_int_equal(count[i], i != LARGE);
+    end(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(large_one_is_taken_alone),
+        cmocka_unit_test(larger_one_is_kept_as_received),
+        cmocka_unit_test(small_question_says_so),
+        cmocka_unit_test(unreadable_one_is_a_problem),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
