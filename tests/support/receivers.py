@@ -69,11 +69,12 @@ class Grpc:
         handler = grpc.unary_unary_rpc_method_handler(self.export, request_deserializer=lambda b: (b, parse(b)),
                                                       response_serializer=col.ExportResponse.SerializeToString)
         self.server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICES[signal], {'Export': handler}),))
+        # All receivers here are at 127.0.0.1: one at ::1 alone could stand before another's port, which clients try first.
         if tls:
             creds = grpc.ssl_server_credentials([tls], root_certificates=client_ca, require_client_auth=client_ca is not None)
-            self.port = self.server.add_secure_port('localhost:%d' % port, creds)
+            self.port = self.server.add_secure_port('127.0.0.1:%d' % port, creds)
         else:
-            self.port = self.server.add_insecure_port('localhost:%d' % port)
+            self.port = self.server.add_insecure_port('127.0.0.1:%d' % port)
         self.server.start()
 
     def export(self, request, context):
@@ -197,13 +198,23 @@ def say_and_close(data):
     def talk(c):
         c.recv(65536)
         c.sendall(data)
+        c.shutdown(socket.SHUT_WR)
+        while c.recv(65536):  # closed with bytes unread, the socket would take back what it said
+            pass
         c.close()
     return talk
 
 
+reserved = []
+
+
 def closed_port():
-    with socket.create_server(('localhost', 0)) as s:
-        return s.getsockname()[1]
+    """A port that refuses connections, and stays ours: free, it would become somebody else's.  Grpc(port=) can have it."""
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)  # as grpc's own
+    s.bind(('127.0.0.1', 0))
+    reserved.append(s)
+    return s.getsockname()[1]
 
 
 def url(server, scheme='http'):
