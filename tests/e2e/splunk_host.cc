@@ -12,11 +12,12 @@
 #define NOINLINE __attribute__((noinline))
 #define STAY() asm volatile("" ::: "memory")
 
-static std::atomic<bool> over;
+static std::atomic<bool> over, settled; // settled: in helper
 
 // A free function without a namespace.
 NOINLINE static void helper()
 {
+    settled = true;
     while (!over) usleep(20000); // at helper
     STAY();
 }
@@ -113,6 +114,7 @@ NOINLINE static void run_lambda()
 int main()
 {
     std::thread t(run_lambda);
+    while (!settled) usleep(1000);
     std::printf("ready %d\n", static_cast<int>(getpid()));
     std::fflush(stdout);
     char c;

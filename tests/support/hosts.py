@@ -19,7 +19,8 @@ def clean_environment():
 
 class Host:
     """A program that says `ready PID`, runs until its standard input ends, and has said `thread TID NAME` for each of
-    its threads.  agent=False: without the agent."""
+    its threads.  agent=False: without the agent.  Between `ready` and `ending` (ns since the epoch) it has all its threads,
+    under their names and where they stay."""
     count = 0
 
     def __init__(self, *args, agent=True, wrap=(), **env):
@@ -36,7 +37,8 @@ class Host:
         self.process = subprocess.Popen([*wrap, *args], env=full, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
         self.lines, self.words = [], []
-        self.threads, self.pid, self.child, self.code, self.ended = {}, None, None, None, None
+        self.threads, self.pid, self.child, self.code = {}, None, None, None
+        self.ready = self.ending = self.ended = None
         self.readers = [threading.Thread(target=self.take, args=(self.process.stdout, self.lines), daemon=True),
                         threading.Thread(target=self.take, args=(self.process.stderr, self.words), daemon=True)]
         self.is_ready = threading.Event()
@@ -57,6 +59,7 @@ class Host:
             if line.startswith('child '):
                 self.child = int(line.split()[1])
             if line.startswith('ready ') and not self.pid:
+                self.ready = time.time_ns()
                 self.pid = int(line.split()[1])
                 self.is_ready.set()
         if stream is self.process.stdout:
@@ -73,6 +76,7 @@ class Host:
     def end(self):
         """Lets it end by itself; what it left behind is in code, lines, words and report()."""
         if self.code is None:
+            self.ending = time.time_ns()
             self.process.stdin.close()
             try:
                 self.code = self.process.wait(HANG)
