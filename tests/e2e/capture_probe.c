@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -53,9 +54,11 @@ static void print_sample(const batch *b, const agent_sample *s)
     fprintf(out, " end=%u taken=%u\n", k->end, k->taken);
 }
 
+/* Whole: the sampler's words are for between two batches. */
 static void print_batch(const batch *b)
 {
     if (!b) return;
+    flockfile(out);
     fprintf(out, "batch %u %llu %llu source=%s own=%llu\n", b->pid, (unsigned long long)b->start,
             (unsigned long long)b->end, capture_source(), (unsigned long long)b->own_cpu_ns);
     for (size_t i = 0; i < b->threads.n; i++)
@@ -67,6 +70,7 @@ static void print_batch(const batch *b)
     CAPTURE_COUNTERS(X)
 #undef X
     fflush(out);
+    funlockfile(out);
 }
 
 static void take(bool final)
@@ -101,14 +105,25 @@ static void leaving(void *who, bool exec)
 {
     (void)who;
     fprintf(out, "leaving %s\n", exec ? "exec" : "exit");
+    fflush(out);
     ending = !exec;
     take(!exec);
 }
 
-static void on_child(void)
+/* No batch is half printed, and what waits to be written is the parent's. */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&once);
+    fflush(out);
+}
+
+static void in_parent(void) { pthread_mutex_unlock(&once); }
+
+static void in_child(void)
 {
     err e = {0};
     once = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    __fpurge(out);
     if (!capture_forked(&e)) fprintf(out, "say not started: %s\n", e.msg);
     pthread_create(&taker, NULL, take_all, NULL);
 }
@@ -141,7 +156,7 @@ __attribute__((constructor)) static void begin(void)
         fprintf(out ? out : stderr, "say not started: %s\n", e.msg);
         return;
     }
-    pthread_atfork(NULL, NULL, on_child);
+    pthread_atfork(before_fork, in_parent, in_child);
     pthread_create(&taker, NULL, take_all, NULL);
 }
 
