@@ -124,7 +124,7 @@ static void test_threads(void **state)
     assert_true(exporter_flush(x, 20 * NS_PER_S));
     assert_int_equal(n_settled, 150);
     otlp_counts n;
-    exporter_close(x, NS_PER_S, &n);
+    exporter_close(x, 20 * NS_PER_S, &n);
     assert_u64(n.items_accepted, 150);
     pthread_join(server_thread, NULL);
     close(s.fd);
@@ -156,7 +156,7 @@ static void test_small_stacks(void **state)
         exporter_open(&(exporter_opts){.sender = {.config = &c}, .thread = on_thread}, &e);
     assert_int_equal(pthread_setattr_default_np(&before), 0);
     assert_ok(x, &e);
-    exporter_close(x, NS_PER_S, NULL);
+    exporter_close(x, 20 * NS_PER_S, NULL);
     assert_true(stack_size >= 512 << 10);
     pthread_attr_destroy(&small), pthread_attr_destroy(&before);
 }
@@ -218,7 +218,7 @@ static void test_forked(void **state)
     assert_true(submit(x, 10));
     assert_true(exporter_flush(x, 20 * NS_PER_S));
     assert_int_equal(n_settled, 2);
-    exporter_close(x, NS_PER_S, NULL);
+    exporter_close(x, 20 * NS_PER_S, NULL);
     pthread_join(server_thread, NULL);
     assert_int_equal(count_descriptors(), before);
     close(s.fd);

@@ -130,5 +130,7 @@ int main(void)
         cmocka_unit_test(test_not_started), cmocka_unit_test(test_text),
         cmocka_unit_test(test_die_alike),
     };
+    signal(SIGINT, SIG_DFL),
+        signal(SIGQUIT, SIG_DFL); /* ignored, they would stay so in every child */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
