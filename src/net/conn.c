@@ -222,6 +222,10 @@ void conn_flush(conn *c)
 
 size_t conn_unsent(const conn *c) { return c->out.n + c->plain_out.n; }
 uint64_t conn_sent(const conn *c) { return c->sent; }
+
+static size_t held(const buf *b) { return b->n ? b->head + b->cap : 0; }
+size_t conn_held(const conn *c) { return held(&c->out) + held(&c->plain_out); }
+
 bool conn_deaf(const conn *c) { return c->mute; }
 int conn_fd(const conn *c) { return c->watch.fd; }
 bool conn_dialled(const conn *c) { return c->state != CONN_DIALLING; }

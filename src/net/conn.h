@@ -36,8 +36,9 @@ NODISCARD conn *conn_take(loop *l, int fd, tls_context *t, const conn_events *ev
 /* What is appended here goes out with the next conn_flush. */
 buf *conn_out(conn *c);
 void conn_flush(conn *c);
-size_t conn_unsent(const conn *c);     /* bytes that the kernel did not take yet */
-uint64_t conn_sent(const conn *c);     /* bytes that it took so far */
+size_t conn_unsent(const conn *c); /* bytes that the kernel did not take yet */
+size_t conn_held(const conn *c);   /* bytes of memory that these hold: more, while some went out */
+uint64_t conn_sent(const conn *c); /* bytes that it took so far */
 void conn_pause(conn *c, bool paused); /* a paused connection reads nothing: the peer has to wait */
 bool conn_deaf(const conn *c);    /* the peer takes nothing any more; what is written is dropped */
 int conn_fd(const conn *c);       /* to look at */

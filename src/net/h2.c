@@ -329,7 +329,7 @@ static nghttp2_nv nv_of(const http_header *h)
 static ssize_t read_body(nghttp2_session *ng, int32_t id, uint8_t *p, size_t max, uint32_t *flags,
                          nghttp2_data_source *from, void *who)
 {
-    h2 *s = who;
+    (void)who;
     stream *t = from->ptr;
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_LEN(t->body); i++) {
@@ -340,7 +340,6 @@ static ssize_t read_body(nghttp2_session *ng, int32_t id, uint8_t *p, size_t max
         *b = (str){b->p + k, b->n - k};
         n += k;
     }
-    if (t->owes) t->owes -= n, s->owes -= n;
     if (t->body[0].n || t->body[1].n) return (ssize_t)n;
     *flags |= NGHTTP2_DATA_FLAG_EOF;
     if (t->n_trailers) {
@@ -505,7 +504,7 @@ bool h2_respond(h2 *s, int32_t id, const h2_send *r, err *e)
         t->owned = *r->owned;
         *r->owned = (buf){0};
         t->body[0] = buf_view(&t->owned), t->body[1] = (str){0};
-        t->owes += t->owned.n;
+        t->owes += t->owned.head + t->owned.cap;
     }
     s->owes += t->owes;
     nghttp2_data_provider body = {.source.ptr = t, .read_callback = read_body};

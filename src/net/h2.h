@@ -61,7 +61,7 @@ NODISCARD bool h2_respond(h2 *s, int32_t stream, const h2_send *r, err *e);
 void h2_drain(h2 *s);
 /* Server: streams that the peer has not ended yet: something is on its way. */
 size_t h2_reading(const h2 *s);
-/* Server: bytes that answers hold, sent or not, until the peer takes them; and bytes of requests that have come so far. */
+/* Server: bytes that answers hold, each until all of it is sent; and bytes of requests that have come so far. */
 size_t h2_owes(const h2 *s);
 uint64_t h2_heard(const h2 *s);
 /* Server: requests that were let go for others (http_pool) are done: h2_deliver hands them out. */

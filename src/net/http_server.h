@@ -23,7 +23,7 @@ typedef struct http_limits {
     uint32_t streams;     /* of one HTTP/2 connection at a time; 100 */
     size_t body;          /* bytes of one body unless `admit` says otherwise; 64 MiB */
     size_t bodies;        /* bytes of all requests that are held; 128 MiB */
-    size_t answers;       /* bytes of answers that wait for those who asked; 64 MiB */
+    size_t answers;       /* bytes that answers hold which wait for those who asked; 64 MiB */
     uint64_t head_ns;     /* for the handshake and for a head; 10 s */
     uint64_t idle_ns;     /* without a request; 2 min */
     uint64_t stall_ns;    /* without min_rate in either direction; 20 s */
@@ -53,7 +53,7 @@ typedef struct http_server_counts {
     uint64_t connections; /* now */
     uint64_t exchanges;   /* now */
     uint64_t held;        /* bytes of requests, now */
-    uint64_t owed;        /* bytes of answers, now */
+    uint64_t owed;        /* bytes that answers hold, now */
 } http_server_counts;
 
 typedef struct http_server_events {
@@ -105,6 +105,12 @@ typedef struct http_response {
     const http_header *trailers; /* HTTP/2 only */
     size_t n_trailers;
 } http_response;
+
+/* Is there room for an answer that holds n bytes (http_limits.answers)?  0: nobody knows yet; a quarter
+ * of the limit is what it takes.  One that is large has room besides all others, while it is the
+ * only such one.  Those that are answered without asking make others wait, and beyond another quarter cost the connection that
+ * holds most. */
+bool http_exchange_fits(const http_exchange *x, size_t n);
 
 /* Answers; x is gone afterwards.  HEAD gets no body. */
 void http_answer(http_exchange *x, const http_response *r);

@@ -3,7 +3,7 @@
 
 #include "base/ban.h"
 
-enum { MAX_HEAD = 48 };
+enum { MAX_HEAD = 48, COPIED = 256 << 10 };
 
 /* ---- one request ---- */
 
@@ -14,6 +14,8 @@ const char *http_exchange_peer(const http_exchange *x) { return x->of->peer; }
 bool http_exchange_h2(const http_exchange *x) { return x->of->h2 != NULL; }
 
 void **http_exchange_user(http_exchange *x) { return &x->user; }
+
+bool http_exchange_fits(const http_exchange *x, size_t n) { return http_server_fits(x->of->s, n); }
 
 /* ---- answers ---- */
 
@@ -37,6 +39,21 @@ static bool answer_h2(client *c, int32_t stream, const http_response *r, bool ba
     return h2_respond(c->h2, stream, &out, e);
 }
 
+/* A large one is handed over where it lies: copied, it would be there twice. */
+static void put_body(conn *k, buf *body)
+{
+    buf *b = conn_out(k);
+    if (body->n >= COPIED) conn_flush(k); /* the head */
+    if (body->n < COPIED || conn_unsent(k)) {
+        buf_str(b, buf_view(body));
+        return;
+    }
+    buf_free(b);
+    *b = *body;
+    b->limit = 0;
+    *body = (buf){0};
+}
+
 static bool answer_http1(client *c, const http_response *r, bool bare, err *e)
 {
     buf *b = conn_out(c->conn);
@@ -47,7 +64,7 @@ static bool answer_http1(client *c, const http_response *r, bool bare, err *e)
     bool keep = c->http1->keeps && !c->s->draining;
     if (!keep) head[n++] = (http_header){STR("connection"), STR("close")};
     if (!http1_put_response(b, r->status, head, n, r->body ? r->body->n : 0, e)) return false;
-    if (r->body && !bare) buf_str(b, buf_view(r->body));
+    if (r->body && !bare) put_body(c->conn, r->body);
     conn_flush(c->conn);
     c->closing |= !keep;
     c->unread |= c->message.trouble != HTTP_WHOLE;
@@ -61,7 +78,8 @@ void http_answer(http_exchange *x, const http_response *r)
     bool outer = client_enter(c);
     bool bare = str_eq(x->m->method, STR("HEAD"));
     int32_t stream = x->stream;
-    c->s->n.bytes_out += r->body && !bare ? r->body->n : 0;
+    size_t n = r->body && !bare ? r->body->n : 0, held = n ? r->body->head + r->body->cap : 0;
+    c->s->n.bytes_out += n;
     client_free_exchange(x);
     bool ok = c->h2 ? answer_h2(c, stream, r, bare, &e) : answer_http1(c, r, bare, &e);
     if (r->body) buf_free(r->body);
@@ -73,7 +91,7 @@ void http_answer(http_exchange *x, const http_response *r)
         c->s->n.gone++;
     else if (!ok)
         client_end(c);
-    if (!c->dead) client_count_owed(c), client_refresh(c);
+    if (!c->dead) client_count_owed(c), client_claim_large(c, held), client_refresh(c);
     http_server_collect_owed(c->s);
     client_close_when_out(c);
     client_leave(c, outer);

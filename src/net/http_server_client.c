@@ -16,6 +16,10 @@ enum {
 /* While answers over the limit wait: who takes less than this, in a second or more, is closed. */
 #define OWED_RATE ((uint64_t)1 << 20)
 #define OWED_NS NS_PER_S
+/* While a quarter more than that waits it does not matter how fast: only what was answered a moment ago is spared. */
+#define OWED_OVER_NS (NS_PER_S / 10)
+/* An answer is large from this part of the limit on. */
+enum { LARGE_SHARE = 4 };
 
 /* ---- the list of clients ---- */
 
@@ -52,20 +56,48 @@ void client_give_back_rest(client *c) { c->s->pool.used -= c->rest.n; }
 void client_count_owed(client *c)
 {
     http_server *s = c->s;
-    size_t owed = c->conn ? conn_unsent(c->conn) + (c->h2 ? h2_owes(c->h2) : 0) : 0;
+    size_t owed = c->conn ? conn_held(c->conn) + (c->h2 ? h2_owes(c->h2) : 0) : 0;
     s->owed = s->owed - c->owed + owed;
     if (!c->owed != !owed) {
         c->owes_since = owed ? loop_now(s->loop) : 0;
         c->owes_sent = owed ? conn_sent(c->conn) : 0;
     }
     c->owed = owed;
+    if (s->large && (!s->large->owed || s->owed <= s->o.answers)) s->large = NULL;
 }
 
-static bool is_deaf(const client *c, uint64_t now)
+/* What is held besides the large answer: this is what the limit is about. */
+static size_t owed_besides(const http_server *s)
+{
+    if (!s->large) return s->owed;
+    return s->owed - (s->large->owed < s->large_n ? s->large->owed : s->large_n);
+}
+
+bool http_server_is_pressed(const http_server *s) { return owed_besides(s) > s->o.answers; }
+
+static bool is_large(const http_server *s, size_t n) { return n > s->o.answers / LARGE_SHARE; }
+
+bool http_server_fits(const http_server *s, size_t n)
+{
+    size_t owed = owed_besides(s), most = s->o.answers;
+    if (!n) n = most / LARGE_SHARE;
+    return owed <= most && (n <= most - owed || (is_large(s, n) && !s->large));
+}
+
+void client_claim_large(client *c, size_t n)
+{
+    http_server *s = c->s;
+    if (s->large || s->owed <= s->o.answers || !is_large(s, n)) return;
+    s->large = c;
+    s->large_n = n;
+}
+
+static bool is_deaf(const client *c, uint64_t now, bool over)
 {
     uint64_t ns = now - c->owes_since;
-    return c->owed && ns >= OWED_NS &&
-           conn_sent(c->conn) - c->owes_sent < OWED_RATE * (ns / NS_PER_S);
+    if (!c->owed) return false;
+    if (over && c != c->s->large && ns >= OWED_OVER_NS) return true;
+    return ns >= OWED_NS && conn_sent(c->conn) - c->owes_sent < OWED_RATE * (ns / NS_PER_S);
 }
 
 /* Answers over the limit wait: of those who do not take theirs the one with the most goes, until it is kept. */
@@ -75,8 +107,9 @@ void http_server_collect_owed(http_server *s)
     uint64_t now = loop_now(s->loop);
     while (s->owed > s->o.answers && !s->relieving) {
         client *most = NULL;
+        bool over = owed_besides(s) / 5 > s->o.answers / 4;
         for (client *c = s->oldest; c; c = c->next)
-            if (is_deaf(c, now) && (!most || c->owed > most->owed)) most = c;
+            if (is_deaf(c, now, over) && (!most || c->owed > most->owed)) most = c;
         if (!most) return;
         client_end_counted(most, &s->n.closed_owed);
     }

@@ -45,7 +45,7 @@ struct client {
     uint64_t in;         /* bytes of requests so far */
     uint64_t in0, sent0; /* at the last tick */
     unsigned slow;       /* ticks without min_rate */
-    size_t owed;         /* bytes of answers, as counted in the server's */
+    size_t owed;         /* bytes that answers hold, as counted in the server's */
     uint64_t owes_since; /* 0: nothing */
     uint64_t owes_sent;  /* conn_sent then */
     bool reading;        /* a request has begun (HTTP/2: when bytes came last) */
@@ -66,7 +66,9 @@ struct http_server {
     size_t n_listeners;
     client *oldest, *newest;
     http_pool pool;
-    size_t owed; /* bytes of answers */
+    size_t owed;    /* bytes that answers hold */
+    client *large;  /* the one whose large answer is let out besides the others; NULL: none */
+    size_t large_n; /* its bytes */
     http_server_counts n;
     loop_timer relief; /* requests were let go for others: they are to be answered */
     loop_timer rest;   /* from accepting, when there are no descriptors */
@@ -83,6 +85,11 @@ bool client_is_idle(const client *c);    /* asks for nothing; it may still be ta
 
 void client_give_back_rest(client *c);
 void client_count_owed(client *c); /* after anything that may change what waits for it */
+/* There is less room than the limit has. */
+bool http_server_is_pressed(const http_server *s);
+bool http_server_fits(const http_server *s, size_t n);
+/* Takes the place of the large answer, when it is needed and free. */
+void client_claim_large(client *c, size_t n);
 /* Closes who does not take its answers, while too many wait. */
 void http_server_collect_owed(http_server *s);
 

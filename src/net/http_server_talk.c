@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <unistd.h>
 
-enum { REQUESTS_A_TURN = 16 };       /* of one HTTP/1.1 connection; then others have theirs */
-#define MAX_UNSENT ((size_t)1 << 20) /* who asks and does not listen is asked to wait */
+enum { REQUESTS_A_TURN = 16 }; /* of one HTTP/1.1 connection; then others have theirs */
+#define MAX_UNSENT                                                                                 \
+    ((size_t)1 << 20) /* bytes of answers, before more is taken from who does not listen */
 
 static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 enum { PREFACE = sizeof preface - 1 };
@@ -140,10 +141,15 @@ static void turn_away(client *c, const err *e)
     c->s->n.closed_broken++;
 }
 
+/* Who asks and does not listen is asked to wait: sooner, while too many answers wait. */
+static bool listens(const client *c)
+{
+    return conn_unsent(c->conn) <= (http_server_is_pressed(c->s) ? 0 : MAX_UNSENT);
+}
+
 static bool may_take(const client *c)
 {
-    return !c->dead && !c->closing && !c->exchanges && conn_unsent(c->conn) <= MAX_UNSENT &&
-           !conn_deaf(c->conn);
+    return !c->dead && !c->closing && !c->exchanges && listens(c) && !conn_deaf(c->conn);
 }
 
 static void hand_out_http1(client *c)
@@ -265,7 +271,7 @@ void client_go_on(client *c)
 {
     if (c->dead || c->closing) return;
     begin_request(c);
-    if (conn_unsent(c->conn) <= MAX_UNSENT) take_rest(c); /* otherwise on_drained does */
+    if (listens(c)) take_rest(c); /* otherwise on_drained does */
 }
 
 static void on_drained(void *who, conn *k)

@@ -11,6 +11,7 @@ enum { MAX_READERS = 8 };
 #define ROOT "/api/v1/"
 #define MAX_NS (20 * NS_PER_S)
 #define MEMORY ((size_t)512 << 20)
+#define RETRY_SECONDS "1"
 
 typedef struct question {
     job job; /* first */
@@ -19,6 +20,7 @@ typedef struct question {
     ask k;
     arena arena;
     err e;
+    bool later; /* of an error: worth another try */
 } question;
 
 struct api {
@@ -56,17 +58,29 @@ bool api_has(const http_message *m) { return str_starts(m->path, STR(ROOT)); }
 
 /* ---- in the pool ---- */
 
+/* A buffer that grows doubles: what it did not need is given back. */
+static void shrink(buf *b)
+{
+    char *p = b->n && !b->head && b->cap - b->n > b->n / 8 ? realloc(b->p, b->n) : NULL;
+    if (p) b->p = p, b->cap = b->n;
+}
+
 static void work(job *j)
 {
     question *q = (question *)j;
     api *a = q->of;
     q->e = (err){0};
+    q->later = false;
     if (!(q->k.store = take_reader(a))) {
         err_set(&q->e, ERR_LIMIT, "too many questions at once");
+        q->later = true;
         return;
     }
     if (!ask_answer(&q->k, &q->e) && !q->e.code) err_set(&q->e, ERR_LIMIT, "out of memory");
     give_reader(a, q->k.store);
+    arena_free(
+        &q->arena); /* nothing but the body is wanted any more, and it may wait for the loop */
+    shrink(&q->k.body);
 }
 
 /* ---- answers ---- */
@@ -110,26 +124,39 @@ static void put_error(buf *b, const err *e)
     json_put_object_end(&o);
 }
 
-static void reply(api *a, http_exchange *x, ask *k, const err *e)
+/* Of an error; `later`: it may be asked again. */
+static void reply_error(api *a, http_exchange *x, const err *e, bool later)
+{
+    buf b = {0};
+    http_header head[] = {{STR("content-type"), STR("application/json")},
+                          {STR("cache-control"), STR("no-store")},
+                          {STR("x-content-type-options"), STR("nosniff")},
+                          {STR("retry-after"), STR(RETRY_SECONDS)}};
+    ++*counter_of(a, e);
+    put_error(&b, e);
+    http_answer(x, &(http_response){.status = status_of(e),
+                                    .head = head,
+                                    .n_head = ARRAY_LEN(head) - !later,
+                                    .body = &b});
+}
+
+static void reply(api *a, http_exchange *x, ask *k)
 {
     char disposition[300];
-    http_header head[6] = {
-        {STR("content-type"), k->type && !e->code ? str_of(k->type) : STR("application/json")},
-        {STR("cache-control"), STR("no-store")},
-        {STR("x-content-type-options"), STR("nosniff")},
-        {STR("vary"), STR("accept, accept-encoding")}};
+    http_header head[6] = {{STR("content-type"), str_of(k->type)},
+                           {STR("cache-control"), STR("no-store")},
+                           {STR("x-content-type-options"), STR("nosniff")},
+                           {STR("vary"), STR("accept, accept-encoding")}};
     size_t n = 4;
-    ++*counter_of(a, e);
-    a->n.partial += !e->code && k->looked.partial;
-    if (e->code) put_error(&k->body, e);
-    if (k->packed && !e->code) head[n++] = (http_header){STR("content-encoding"), STR("gzip")};
-    if (k->name.n && !e->code) {
+    a->n.answered++;
+    a->n.partial += k->looked.partial;
+    if (k->packed) head[n++] = (http_header){STR("content-encoding"), STR("gzip")};
+    if (k->name.n) {
         snprintf(disposition, sizeof disposition, "attachment; filename=\"%.*s\"",
                  STR_ARG(k->name));
         head[n++] = (http_header){STR("content-disposition"), str_of(disposition)};
     }
-    http_answer(
-        x, &(http_response){.status = status_of(e), .head = head, .n_head = n, .body = &k->body});
+    http_answer(x, &(http_response){.status = 200, .head = head, .n_head = n, .body = &k->body});
 }
 
 static void free_question(question *q)
@@ -139,22 +166,27 @@ static void free_question(question *q)
     free(q);
 }
 
-static void worked(job *j)
+/* There is no room for an answer (n 0: nobody knows yet how large it is), or not for this one: those who asked before have to take theirs. */
+static bool has_room(question *q, size_t n)
 {
-    question *q = (question *)j;
+    if (http_exchange_fits(q->x, n)) return true;
+    q->later = true;
+    return err_set(&q->e, ERR_LIMIT, "too many answers wait for those who asked");
+}
+
+static void finish(question *q)
+{
     if (q->x) {
         *http_exchange_user(q->x) = NULL;
-        reply(q->of, q->x, &q->k, &q->e);
+        if (!q->e.code && has_room(q, q->k.body.cap))
+            reply(q->of, q->x, &q->k);
+        else
+            reply_error(q->of, q->x, &q->e, q->later);
     }
     free_question(q);
 }
 
-static void fail(question *q)
-{
-    *http_exchange_user(q->x) = NULL;
-    reply(q->of, q->x, &q->k, &q->e);
-    free_question(q);
-}
+static void worked(job *j) { finish((question *)j); }
 
 /* ---- the loop's side ---- */
 
@@ -195,9 +227,8 @@ void api_request(api *a, http_exchange *x)
     a->n.questions++;
     if (!q) {
         err e = {0};
-        ask k = {0};
         err_set(&e, ERR_LIMIT, "out of memory");
-        reply(a, x, &k, &e);
+        reply_error(a, x, &e, true);
         return;
     }
     *q = (question){.job = {.work = work, .done = worked},
@@ -205,15 +236,16 @@ void api_request(api *a, http_exchange *x)
                     .x = x,
                     .arena = {.budget = a->o.memory, .seed = a->seed}};
     *http_exchange_user(x) = q;
-    if (!take_request(q, http_exchange_message(x))) {
-        fail(q);
+    if (!take_request(q, http_exchange_message(x)) || !has_room(q, 0)) {
+        finish(q);
         return;
     }
+    q->later = true;
     err_set(&q->e, ERR_LIMIT, "the server is going away"); /* unless it gets that far */
     if (!pool_submit(a->pool, &q->job)) {
         q->e = (err){0};
         err_set(&q->e, ERR_LIMIT, "too many questions at once");
-        fail(q);
+        finish(q);
     }
 }
 

@@ -78,8 +78,8 @@ void facts_metrics(const facts *f, buf *b)
     metric(b, "gauge", "http", "connections", "connections now", http.connections);
     metric(b, "gauge", "http", "exchanges", "requests without an answer now", http.exchanges);
     metric(b, "gauge", "http", "held_bytes", "bytes of requests held now", http.held);
-    metric(b, "gauge", "http", "owed_bytes", "bytes of answers that wait for those who asked",
-           http.owed);
+    metric(b, "gauge", "http", "owed_bytes",
+           "bytes that answers hold which wait for those who asked", http.owed);
     metric(b, "gauge", "pool", "waiting", "jobs that wait for a thread", pool_waiting(f->pool));
     metric(b, "gauge", "pool", "questions_waiting", "questions that wait for a thread",
            pool_waiting(f->asked));

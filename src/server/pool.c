@@ -18,8 +18,9 @@ struct pool {
     loop *loop;
     pthread_mutex_t lock; /* of everything below */
     pthread_cond_t come;
+    pthread_cond_t reaped;
     jobs waiting, finished;
-    size_t max;
+    size_t max, max_finished;
     bool closing;
     bool large; /* one is running */
     pthread_t threads[MAX_THREADS];
@@ -63,6 +64,10 @@ static void *run(void *who)
     pool *p = who;
     pthread_mutex_lock(&p->lock);
     while (!p->closing) {
+        if (p->finished.n >= p->max_finished) { /* what is finished holds memory: the loop first */
+            pthread_cond_wait(&p->reaped, &p->lock);
+            continue;
+        }
         job *j = take_next(p);
         if (!j) {
             pthread_cond_wait(&p->come, &p->lock);
@@ -88,9 +93,10 @@ pool *pool_open(loop *l, unsigned threads, size_t queue, err *e)
 {
     pool *p = calloc(1, sizeof *p);
     if (!p) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
-    *p = (pool){.loop = l, .max = queue};
+    *p = (pool){.loop = l, .max = queue, .max_finished = threads};
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->come, NULL);
+    pthread_cond_init(&p->reaped, NULL);
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the main thread's */
@@ -112,12 +118,14 @@ void pool_close(pool *p)
     pthread_mutex_lock(&p->lock);
     p->closing = true;
     pthread_cond_broadcast(&p->come);
+    pthread_cond_broadcast(&p->reaped);
     pthread_mutex_unlock(&p->lock);
     for (unsigned i = 0; i < p->n_threads; i++) pthread_join(p->threads[i], NULL);
     pool_reap(p);
     for (job *j; (j = take(&p->waiting));) j->done(j);
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->come);
+    pthread_cond_destroy(&p->reaped);
     free(p);
 }
 
@@ -135,6 +143,7 @@ void pool_reap(pool *p)
     pthread_mutex_lock(&p->lock);
     jobs all = p->finished;
     p->finished = (jobs){0};
+    pthread_cond_broadcast(&p->reaped);
     pthread_mutex_unlock(&p->lock);
     for (job *j; (j = take(&all));) j->done(j);
 }

@@ -1,7 +1,8 @@
 /* server/pool.h - work that takes a while, away from the loop: large payloads, questions.
  *
  * A job runs in some thread of the pool and comes back to the loop's: pool_reap, from the loop's knock, calls its `done`.  The queue is
- * bounded; who cannot be taken says so to its client. */
+ * bounded; who cannot be taken says so to its client.  What is finished holds memory: while as many as there are threads wait for
+ * the loop, no other job begins. */
 #pragma once
 #include "base/err.h"
 #include "net/loop.h"

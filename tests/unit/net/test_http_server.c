@@ -449,6 +449,71 @@ static void test_deaf(void **state)
     close_rig(&r);
 }
 
+/* Takes what has come, at most n bytes. */
+static size_t swallow(rig *r, int fd, size_t n)
+{
+    static char heard[64 << 10];
+    size_t got = 0;
+    for (int idle = 0; got < n && idle < 200;) {
+        size_t want = n - got < sizeof heard ? n - got : sizeof heard;
+        ssize_t k = recv(fd, heard, want, MSG_DONTWAIT);
+        idle = k > 0 ? 0 : idle + 1;
+        if (k > 0) got += (size_t)k;
+        loop_once(r->loop, k > 0 ? 0 : NS_PER_MS);
+    }
+    return got;
+}
+
+/* The limit of answers is one of memory: what is half taken is held, one large answer has room besides the others. */
+static void test_room(void **state)
+{
+    (void)state;
+    enum { MOST = 1 << 20 };
+    rig r;
+    open_rig(&r, &(http_limits){.answers = MOST});
+    int a = dial(&r), x = dial(&r);
+    say(&r, x, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_non_null(r.kept);
+    assert_true(http_exchange_fits(r.kept, MOST) && http_exchange_fits(r.kept, BIG));
+    say(&r, a, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_true(http_exchange_fits(r.kept, MOST));
+    assert_false(http_exchange_fits(r.kept, MOST + 1));
+    assert_true(swallow(&r, a, 8 << 20) >= 8 << 20); /* the rest does not fit a socket */
+    assert_in_range(http_server_count(r.s).owed, BIG, 3 * BIG);
+    assert_false(http_exchange_fits(r.kept, MOST + 1));
+    assert_true(swallow(&r, a, BIG) >= 7 << 20);
+    assert_int_equal(http_server_count(r.s).owed, 0);
+    assert_true(http_exchange_fits(r.kept, BIG));
+    close(a), close(x);
+    close_rig(&r);
+}
+
+/* Who is answered without asking for room holds no more for it, however fast it listens. */
+static void test_over(void **state)
+{
+    (void)state;
+    enum { N = 6 };
+    rig r;
+    int fd[N];
+    open_rig(&r, &(http_limits){.answers = BIG});
+    for (int i = 0; i < N; i++) {
+        fd[i] = dial(&r);
+        say(&r, fd[i], "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
+    }
+    for (int i = 0; i < 4; i++) { /* 5 MiB a second */
+        r.skipped += NS_PER_S / 5;
+        for (int k = 0; k < N; k++) swallow(&r, fd[k], 1 << 20);
+    }
+    int late = dial(&r);
+    say(&r, late, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_true(hears(&r, late, "200 OK"));
+    assert_true(http_server_count(r.s).closed_owed >= N - 3);
+    assert_true(http_server_count(r.s).owed <= 2 * (2 * BIG) + BIG / 4);
+    for (int i = 0; i < N; i++) close(fd[i]);
+    close(late);
+    close_rig(&r);
+}
+
 /* Who is answered before all was sent hears it all the same: nothing is reset while the rest is on its way. */
 static void test_answered_early(void **state)
 {
@@ -715,7 +780,8 @@ int main(void)
         cmocka_unit_test(test_turns),          cmocka_unit_test(test_flood),
         cmocka_unit_test(test_addresses),      cmocka_unit_test(test_taking),
         cmocka_unit_test(test_long_path),      cmocka_unit_test(test_long_line),
-        cmocka_unit_test(test_answered_last),
+        cmocka_unit_test(test_answered_last),  cmocka_unit_test(test_room),
+        cmocka_unit_test(test_over),
     };
     return cmocka_run_group_tests_name("http_server", tests, NULL, NULL);
 }

@@ -60,7 +60,6 @@ static void test_large(void **state)
     assert_int_equal(large, 1);
     pthread_mutex_unlock(&lock);
     open_gate();
-    until_begun(6);
     while (done < 6) loop_once(l, NS_PER_MS), pool_reap(p);
     assert_int_equal(most_large, 1);
     pool_close(p);
@@ -88,9 +87,33 @@ static void test_full_and_closed(void **state)
     loop_close(l);
 }
 
+/* A loop that is late does not make the pool pile up what is finished. */
+static void test_unreaped(void **state)
+{
+    (void)state;
+    err e = {0};
+    begun = done = 0, go = true;
+    loop *l = loop_open(world_system(), NULL, NULL, &e);
+    pool *p = pool_open(l, 2, 8, &e);
+    job jobs[8];
+    for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
+        jobs[i] = (job){.work = work, .done = count};
+        assert_true(pool_submit(p, &jobs[i]));
+    }
+    until_begun(2);
+    for (int i = 0; i < 20; i++) {
+        loop_once(l, NS_PER_MS); /* nobody reaps */
+        assert_true(pool_waiting(p) >= 5);
+    }
+    while (done < 8) loop_once(l, NS_PER_MS), pool_reap(p);
+    pool_close(p);
+    loop_close(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_large),
-                                       cmocka_unit_test(test_full_and_closed)};
+                                       cmocka_unit_test(test_full_and_closed),
+                                       cmocka_unit_test(test_unreaped)};
     return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
 }
