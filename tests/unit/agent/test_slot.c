@@ -3,7 +3,9 @@
 #include "agent/signal/slot.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
+#include <time.h>
 
 static slot *new_slot(void)
 {
@@ -92,18 +94,37 @@ static void test_generations(void **state)
 typedef struct race {
     slot *s;
     _Atomic uint64_t ticket; /* 0: none */
+    _Atomic bool over;
     uint64_t answered, late;
 } race;
 
-enum { RACES = 20000 };
+enum {
+    RACES = 20000,
+    RACES_S = 5
+}; /* or so many seconds: with one CPU for both, each takes a turn of it */
+
+static time_t seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+}
+
+/* For a while at full speed, which is where the race is; then the other one may want the CPU. */
+static void spin(unsigned *n)
+{
+    if (++*n > 1000) sched_yield();
+}
 
 static void *answer_all(void *arg)
 {
     race *r = arg;
-    for (int n = 0; n < RACES; n++) {
+    for (;;) {
         uint64_t t;
         bool ours;
-        while (!(t = atomic_exchange(&r->ticket, 0))) continue;
+        unsigned spins = 0;
+        while (!(t = atomic_exchange(&r->ticket, 0)) && !r->over) spin(&spins);
+        if (!t) return NULL;
         if (slot_begin(r->s, t, &ours)) {
             r->s->raw.time = t;
             r->answered++;
@@ -113,7 +134,6 @@ static void *answer_all(void *arg)
             r->late++;
         }
     }
-    return NULL;
 }
 
 /* Giving up and answering at once: exactly one of them happens, and a whole answer is seen. */
@@ -124,20 +144,23 @@ static void test_race(void **state)
     pthread_t t;
     uint64_t given_up = 0, seen = 0;
     assert_int_equal(pthread_create(&t, NULL, answer_all, &r), 0);
-    for (int n = 0; n < RACES; n++) {
+    time_t end = seconds() + RACES_S;
+    for (int n = 0; n < RACES && seconds() < end; n++) {
         uint64_t ticket = slot_arm(r.s, 1);
         atomic_store(&r.ticket, ticket);
         for (volatile int i = 0; i < n % 64; i++) continue;
         bool gave_up = slot_give_up(r.s);
         given_up += gave_up;
-        while (slot_state_of(r.s) != SLOT_DONE) continue;
+        for (unsigned spins = 0; slot_state_of(r.s) != SLOT_DONE;) spin(&spins);
         if (!gave_up) {
             assert_u64(r.s->raw.time, ticket);
             seen++;
         }
         slot_free(r.s);
     }
+    r.over = true;
     pthread_join(t, NULL);
+    assert_true(given_up + seen > 0);
     assert_u64(given_up, r.late);
     assert_u64(seen, r.answered);
     free(r.s);
