@@ -287,9 +287,9 @@ static int waits(torture *t)
             fd_set set;
             FD_ZERO(&set);
             FD_SET(ends[0], &set);
-            int r = n % 3 == 0   ? poll(&pf, 1, 2000)
-                    : n % 3 == 1 ? epoll_wait(ep, &ev, 1, 2000)
-                                 : select(ends[0] + 1, &set, NULL, NULL, &(struct timeval){2, 0});
+            int r = n % 3 == 0   ? poll(&pf, 1, 60000)
+                    : n % 3 == 1 ? epoll_wait(ep, &ev, 1, 60000)
+                                 : select(ends[0] + 1, &set, NULL, NULL, &(struct timeval){60, 0});
             if (r < 0) {
                 MUST(errno == EINTR);
                 continue;
