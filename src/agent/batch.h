@@ -71,6 +71,7 @@ typedef struct agent_attrs {
     X(guessed, "frames crossed by a frame pointer because their code has no unwind table")         \
     X(threads_lost, "threads not watched: too many, or the kernel gave no timer")                  \
     X(signal_moved, "times the program took our signal and we moved to another one")               \
+    X(events_closed, "perf events that the program closed; made anew within a second")             \
     X(strangers, "signals that were not ours")
 
 typedef struct capture_counts {

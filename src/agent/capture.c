@@ -49,6 +49,7 @@ capture_counts capture_totals(capture *c)
     n.strangers += atomic_load(&handler.strangers);
     n.ring_full += atomic_load(&handler.ring_full);
     n.threads_lost += threads_lost();
+    n.events_closed += cpu_closed();
     return n;
 }
 

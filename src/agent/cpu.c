@@ -26,8 +26,11 @@ static uint32_t fds_from;   /* lowest descriptor of an event */
 static uint32_t max_events; /* not more than a quarter of the descriptors */
 static _Atomic uint32_t n_events;
 static _Atomic uint32_t fds_end; /* no event ever had this descriptor or a higher one */
+static _Atomic uint64_t n_closed;
 
 const cpu_plan *cpu_planned(void) { return &plan; }
+
+uint64_t cpu_closed(void) { return atomic_load(&n_closed); }
 
 /* ---- perf events ---- */
 
@@ -89,20 +92,23 @@ static bool arm_event(thread_record *t)
     return true;
 }
 
-/* A program may have closed what it did not open, and have opened something else there. */
-static bool still_ours(int fd)
+/* A program may have closed what it did not open, and something else may have the number: an event of
+ * another thread's too.  The kernel says 0 for a thread that is gone. */
+static bool still_ours(int fd, uint32_t tid)
 {
     struct f_owner_ex who;
     return fcntl(fd, F_GETSIG) == plan.event && fcntl(fd, F_GETOWN_EX, &who) == 0 &&
-           who.type == F_OWNER_TID;
+           who.type == F_OWNER_TID && (!who.pid || !tid || (uint32_t)who.pid == tid);
 }
 
 static void disarm_event(thread_record *t)
 {
     int fd = t->event - 1;
+    uint32_t me = thread_position(t) + 1;
     t->event = 0;
-    atomic_store(&handler.by_fd[fd], 0); /* before somebody else's event can have the number */
-    if (still_ours(fd)) {
+    /* before somebody else's event can have the number, unless it has it already */
+    atomic_compare_exchange_strong(&handler.by_fd[fd], &me, 0);
+    if (still_ours(fd, t->face.tid)) {
         /* A child that has not come to its own yet may hold a copy, and would keep the event going. */
         ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
         close(fd);
@@ -158,8 +164,17 @@ static bool wants_event(const thread_record *t, bool newborn)
     return plan.events && !t->event && (!newborn || plan.period < plan.tick_ns);
 }
 
+/* Daemons close all descriptors there are: the thread would run on unseen. */
+static void check_event(thread_record *t)
+{
+    if (!t->event || still_ours(t->event - 1, t->face.tid)) return;
+    disarm_event(t);
+    atomic_fetch_add(&n_closed, 1);
+}
+
 static void arm_locked(thread_record *t, bool newborn)
 {
+    check_event(t);
     if (!plan.period || t->event || t->own || t->left_out || t->quiet) return;
     uint64_t before = t->period;
     if (wants_event(t, newborn)) {
@@ -231,10 +246,11 @@ void cpu_forked(void)
     for (uint32_t fd = fds_from; fd < end; fd++) {
         if (!atomic_load(&handler.by_fd[fd])) continue;
         atomic_store(&handler.by_fd[fd], 0);
-        if (still_ours((int)fd)) close((int)fd);
+        if (still_ours((int)fd, 0)) close((int)fd);
     }
     atomic_store(&n_events, 0);
     atomic_store(&fds_end, 0);
+    atomic_store(&n_closed, 0);
 }
 
 /* ---- the plan ---- */

@@ -22,11 +22,15 @@ typedef struct cpu_plan {
 NODISCARD bool cpu_open(uint32_t hz, cpu_source source, int round, int event, err *e);
 const cpu_plan *cpu_planned(void);
 
-/* The thread may be another one.  Nothing happens if it is own, left out or quiet.  What cannot be armed is
+/* The thread may be another one.  Nothing happens if it is own, left out or quiet, or armed already and its event
+ * not closed by the program (which is counted).  What cannot be armed is
  * counted among the threads lost.  A newborn thread gets a timer, which costs it little, and an event
  * later, when it is still there; unless the rate wanted is above the tick's. */
 void cpu_arm(thread_record *t, bool newborn);
 void cpu_disarm(thread_record *t);
+
+/* Events that the program closed, and that were made anew. */
+uint64_t cpu_closed(void);
 
 /* The signal has changed: those armed by timers are armed anew; events give way to timers if theirs was
  * taken (event = 0). */

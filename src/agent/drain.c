@@ -45,10 +45,11 @@ static void describe(capture *c, thread_record *t, int *dir)
 {
     if (t->in_batch == c->batch_number) return;
     t->in_batch = c->batch_number;
-    if (t->state != THREAD_LIVE) return;
-    if (*dir < 0) *dir = task_open();
-    if (*dir < 0 || !thread_describe(t, *dir)) return;
-    t->left_out = name_excluded(t->about.name, c->o.exclude);
+    if (t->state == THREAD_LIVE) {
+        if (*dir < 0) *dir = task_open();
+        if (*dir < 0 || !thread_describe(t, *dir)) return;
+    }
+    t->left_out = name_excluded(t->about.name, c->o.exclude); /* an ended one has said its name */
     if (t->left_out) cpu_disarm(t);
 }
 

@@ -43,20 +43,38 @@ bool files_name(const char *name, uint32_t pid, uint64_t n, buf *out)
     return !out->failed && out->n <= PATH_MAX;
 }
 
-static bool has_number(const char *name)
+static bool has(const char *name, char what)
 {
     for (; *name; name++) {
         if (*name != '%') continue;
         if (!*++name) return false;
-        if (*name == 'n') return true;
+        if (*name == what) return true;
     }
     return false;
+}
+
+/* Where app.otlp gets something between its name and its extension. */
+static size_t extension(str path)
+{
+    const char *slash = memrchr(path.p, '/', path.n), *dot = memrchr(path.p, '.', path.n);
+    return dot && dot > (slash ? slash + 1 : path.p) ? (size_t)(dot - path.p) : path.n;
+}
+
+const char *files_of_child(const char *name, arena *a)
+{
+    if (!name || !*name || has(name, 'p')) return name;
+    str all = str_of(name);
+    size_t at = extension(all), n = all.n + sizeof ".%p";
+    char *out = arena_alloc(a, n);
+    if (!out) return name;
+    snprintf(out, n, "%.*s.%%p%s", (int)at, name, name + at);
+    return out;
 }
 
 uint64_t files_free_number(const char *name, uint32_t pid)
 {
     uint64_t n = 1;
-    for (bool taken = has_number(name); taken; n += taken) {
+    for (bool taken = has(name, 'n'); taken; n += taken) {
         buf path = {0};
         taken = files_name(name, pid, n, &path) && access(path.p, F_OK) == 0;
         buf_free(&path);
@@ -66,7 +84,7 @@ uint64_t files_free_number(const char *name, uint32_t pid)
 
 void files_open(files *f, const char *name, uint32_t keep, uint32_t pid)
 {
-    *f = (files){.name = name, .keep = keep, .pid = pid, .grows = !has_number(name)};
+    *f = (files){.name = name, .keep = keep, .pid = pid, .grows = !has(name, 'n')};
     f->n = files_free_number(name, pid);
 }
 
@@ -76,8 +94,7 @@ static bool grown_name(const files *f, buf *out)
     if (!files_name(f->name, f->pid, f->n, out)) return false;
     if (f->n == 1) return true;
     str all = {out->p, out->n - 1};
-    const char *slash = memrchr(all.p, '/', all.n), *dot = memrchr(all.p, '.', all.n);
-    size_t at = dot && dot > (slash ? slash + 1 : all.p) ? (size_t)(dot - all.p) : all.n;
+    size_t at = extension(all);
     char tail[PATH_MAX];
     snprintf(tail, sizeof tail, ".%llu%.*s", (unsigned long long)f->n, (int)(all.n - at),
              all.p + at);

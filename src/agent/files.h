@@ -33,5 +33,9 @@ uint64_t files_free_number(const char *name, uint32_t pid);
  * %p and %n, so a % of the directory is doubled.  NULL stays NULL; without memory the name as it is. */
 const char *files_absolute(const char *name, bool pattern, arena *a);
 
+/* The pattern that a forked child writes to: where its parent's has no %p, both would write the same file, so the
+ * child's is app.%p.otlp.  In `a`; without memory, and NULL, the name as it is. */
+const char *files_of_child(const char *name, arena *a);
+
 /* The name of file number n; false: too long, or a % that is followed by neither p, n nor %. */
 NODISCARD bool files_name(const char *name, uint32_t pid, uint64_t n, buf *out);

@@ -35,7 +35,7 @@ typedef struct capture {
     uint64_t delay_ns;      /* before its first work: a child that is about to exec */
     _Atomic uint32_t ready; /* tables are there: threads may be armed at birth */
     _Atomic uint32_t stop;
-    bool said_no_proc, said_tick, said_lost, said_moved, said_tables;
+    bool said_no_proc, said_tick, said_lost, said_closed, said_moved, said_tables;
 } capture;
 
 extern capture the_capture;

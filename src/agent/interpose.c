@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <threads.h>
 #include <unistd.h>
 #include "base/ban.h"
 
@@ -22,6 +23,7 @@ extern char **environ;
 
 typedef struct real_calls {
     int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    int (*thrd_create)(thrd_t *, thrd_start_t, void *);
     int (*execve)(const char *, char *const *, char *const *);
     int (*execvpe)(const char *, char *const *, char *const *);
     int (*fexecve)(int, char *const *, char *const *);
@@ -44,6 +46,7 @@ __attribute__((constructor(101))) static void find_real(void)
     FIND(execveat, "execveat");
     FIND(exit_now, "_exit");
     FIND(quick_exit, "quick_exit");
+    FIND(thrd_create, "thrd_create");
     FIND(pthread_create, "pthread_create");
 }
 
@@ -57,6 +60,18 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
     if (!t) return real.pthread_create(thread, attr, run, arg);
     int r = real.pthread_create(thread, attr, life_run, t);
     if (r != 0) life_cancel(t);
+    return r;
+}
+
+EXPORT int thrd_create(thrd_t *thread, thrd_start_t run, void *arg)
+{
+    find_real();
+    void *(*any)(void *);
+    memcpy(&any, &run, sizeof any); /* life_run_c11 takes it back */
+    thread_record *t = life_expect(any, arg);
+    if (!t) return real.thrd_create(thread, run, arg);
+    int r = real.thrd_create(thread, life_run_c11, t);
+    if (r != thrd_success) life_cancel(t);
     return r;
 }
 

@@ -50,10 +50,17 @@ __attribute__((constructor(101))) static void find_real(void)
 
 static bool is_handler(sighandler_t h) { return h != SIG_DFL && h != SIG_IGN; }
 
+/* It stays installed when the capture has ended, for late signals; nobody shall find it. */
+static int hide(int result, struct sigaction *old)
+{
+    if (result == 0 && old && life_handler(old)) *old = (struct sigaction){.sa_handler = SIG_DFL};
+    return result;
+}
+
 EXPORT int sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
     find_real();
-    if (!life_signal_ours(sig)) return real.sigaction(sig, act, old);
+    if (!life_signal_ours(sig)) return hide(real.sigaction(sig, act, old), old);
     if (act && ((act->sa_flags & SA_SIGINFO) || is_handler(act->sa_handler))) {
         life_yield(sig);
         int r = real.sigaction(sig, act, old);
@@ -66,7 +73,12 @@ EXPORT int sigaction(int sig, const struct sigaction *act, struct sigaction *old
 
 static sighandler_t set(int sig, sighandler_t h, sighandler_t (*really)(int, sighandler_t))
 {
-    if (!life_signal_ours(sig)) return really(sig, h);
+    if (!life_signal_ours(sig)) {
+        sighandler_t old = really(sig, h);
+        return life_handler(&(struct sigaction){.sa_handler = old, .sa_flags = SA_SIGINFO})
+                   ? SIG_DFL
+                   : old;
+    }
     if (!is_handler(h)) return SIG_DFL;
     life_yield(sig);
     return really(sig, h) == SIG_ERR ? SIG_ERR : SIG_DFL;

@@ -16,6 +16,27 @@ enum { RETIRE_MS = 1000 }; /* that the agent's threads have to end */
 static pthread_key_t at_end; /* its value is the thread's record */
 static bool has_key;
 
+/* ---- locks in threads of the program's ---- */
+
+/* A handler of the program's may come at any instruction and call exec, _exit or sigaction, which take our locks
+ * or wait for a thread that does: it stays outside while the calling thread has one.  Our own signals take none,
+ * libc's (32 and 33) are waited for by others. */
+static uint64_t hold_signals(void)
+{
+    const capture *c = &the_capture;
+    int ours[] = {c->round, c->event, 32, 33};
+    uint64_t held = UINT64_MAX, before = 0;
+    for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+        if (ours[i]) held &= ~(UINT64_C(1) << (ours[i] - 1));
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &held, &before, sizeof held);
+    return before;
+}
+
+static void release_signals(uint64_t before)
+{
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+}
+
 /* ---- births and ends ---- */
 
 /* Threads of the program that libc knows, as far as we were told. */
@@ -26,7 +47,9 @@ thread_record *life_expect(void *(*run)(void *), void *arg)
     if (!capture_here()) return NULL;
     const thread_record *parent = thread_self();
     bool own = own_births_on() || (parent && parent->own);
+    uint64_t mask = hold_signals();
     thread_record *t = thread_prepare(run, arg, own);
+    release_signals(mask);
     if (t && !own) atomic_fetch_add(&people, 1);
     return t;
 }
@@ -34,21 +57,21 @@ thread_record *life_expect(void *(*run)(void *), void *arg)
 void life_cancel(thread_record *t)
 {
     if (!t->own) atomic_fetch_sub(&people, 1);
+    uint64_t mask = hold_signals();
     thread_cancel(t);
+    release_signals(mask);
 }
 
 void life_forked(void) { atomic_store(&people, 1); }
 
 static void finish(thread_record *t)
 {
+    uint64_t mask = hold_signals();
     cpu_disarm(t);
     if (t->own) own_end(t->face.tid);
-    if (!t->described && atomic_load(&t->face.sampled)) {
-        int dir = task_open();
-        if (dir >= 0) thread_describe(t, dir);
-        if (dir >= 0) close(dir);
-    }
+    if (!t->described && atomic_load(&t->face.sampled)) thread_name_self(t);
     thread_finish(t);
+    release_signals(mask);
 }
 
 /* close and fcntl are points of cancellation: a lock of ours would stay locked. */
@@ -104,22 +127,40 @@ static NOINLINE start begin(thread_record *t)
 {
     start s = {t->run, t->arg};
     int cancel = not_cancelled();
+    uint64_t mask = hold_signals();
     t = thread_begin(t);
     life_adopt(t);
     if (atomic_load(&the_capture.ready) && cpu_planned()->period && !is_filtered())
         cpu_arm(t, true);
+    release_signals(mask);
     pthread_setcancelstate(cancel, NULL);
     return s;
 }
 
-/* The call is the last thing here, so that it becomes a jump: stacks begin with the program's function. */
+/* The call is the last thing in both, so that it becomes a jump: stacks begin with the program's function. */
 void *life_run(void *record)
 {
     start s = begin(record);
     return s.run(s.arg);
 }
 
+int life_run_c11(void *record)
+{
+    start s = begin(record);
+    int (*run)(void *);
+    memcpy(&run, &s.run, sizeof run); /* life_expect got it so */
+    return run(s.arg);
+}
+
 /* ---- departures ---- */
+
+static void be_quiet(thread_record *t)
+{
+    pthread_mutex_lock(&t->lock);
+    t->quiet = true;
+    pthread_mutex_unlock(&t->lock);
+    cpu_disarm(t);
+}
 
 /* The lock of the record is held wherever a signal is sent, so none is sent from here on; one that is
  * pending is delivered before the calls return, or, if blocked, taken away. */
@@ -128,13 +169,11 @@ void life_go(bool will)
     if (!capture_here()) return;
     capture *c = &the_capture;
     if (will && c->o.leaving) c->o.leaving(c->o.who, true);
+    uint64_t mask = hold_signals();
     thread_record *t = thread_add((uint32_t)gettid(), false);
-    if (!t) return;
-    pthread_mutex_lock(&t->lock);
-    t->quiet = true;
-    pthread_mutex_unlock(&t->lock);
-    cpu_disarm(t);
-    signo_drain(c->round, c->event);
+    if (t) be_quiet(t);
+    release_signals(mask);
+    if (t) signo_drain(c->round, c->event);
 }
 
 /* No lock: a signal handler may call _exit. */
@@ -144,16 +183,22 @@ void capture_hush(void)
     if (t) atomic_store(&t->hushed, true);
 }
 
-void life_stay(void)
+static void be_heard(thread_record *t)
 {
-    if (!capture_here()) return;
-    thread_record *t = thread_find((uint32_t)gettid());
-    if (!t) return;
     pthread_mutex_lock(&t->lock);
     t->quiet = false;
     atomic_store(&t->hushed, false);
     pthread_mutex_unlock(&t->lock);
     cpu_arm(t, false);
+}
+
+void life_stay(void)
+{
+    if (!capture_here()) return;
+    uint64_t mask = hold_signals();
+    thread_record *t = thread_find((uint32_t)gettid());
+    if (t) be_heard(t);
+    release_signals(mask);
 }
 
 /* ---- signals ---- */
@@ -166,6 +211,11 @@ bool life_signal_ours(int sig)
 {
     const capture *c = &the_capture;
     return sig && (sig == c->round || sig == c->event) && !capture_is_own() && capture_here();
+}
+
+bool life_handler(const struct sigaction *a)
+{
+    return (a->sa_flags & SA_SIGINFO) && a->sa_sigaction == handler_run && !capture_is_own();
 }
 
 void life_yield(int sig)

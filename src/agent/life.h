@@ -10,6 +10,7 @@ void life_cancel(thread_record *t);
 void life_forked(void);
 /* The first function of a watched thread; calls on, and leaves no frame behind. */
 void *life_run(void *record);
+int life_run_c11(void *record); /* of thrd_create */
 /* In capture_open: ends of threads are noticed from now on. */
 NODISCARD bool life_open(err *e);
 /* A thread that was adopted, not created, shall be noticed too. */
@@ -23,6 +24,8 @@ void life_stay(void);
 
 /* Is this signal in use by the capture, and the calling thread the program's? */
 bool life_signal_ours(int sig);
+/* Is it the capture's handler, and the calling thread the program's? */
+bool life_handler(const struct sigaction *a);
 /* The program wants to handle it: the capture moves to another one.  Waits for that, for a moment. */
 void life_yield(int sig);
 /* Which of a set, that the program blocks or waits for, are ours: bit n - 1 for signal n.  NULL: none. */

@@ -135,6 +135,11 @@ static void look_for_threads(capture *c)
         say(c, &c->said_lost,
             "some threads are not watched: there are too many, or the kernel gives no "
             "more timers (ulimit -i)");
+    if (cpu_closed())
+        say(c, &c->said_closed,
+            "the program closes descriptors that are not its own, perf events among them, which "
+            "are "
+            "made anew: KILN_CPU_SOURCE=timer needs none");
 }
 
 /* The program may have taken a signal that was free when we looked. */

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 #include "unwind/registry.h"
 #include "base/ban.h"
@@ -18,7 +19,6 @@ typedef struct table {
     void (*gone)(thread_record *t);
     uint32_t index; /* given to threads so far */
     _Atomic uint64_t lost;
-    uint32_t own_births;      /* own threads that are STARTING */
     uint32_t own_starting;    /* threads of the agent that nobody knows by their tid yet */
     bool any_ended, any_gone; /* there are such records */
 } table;
@@ -208,6 +208,14 @@ thread_record *thread_add(uint32_t tid, bool here)
     return t;
 }
 
+void thread_name_self(thread_record *t)
+{
+    char name[17] = ""; /* the kernel's 16, and an end */
+    prctl(PR_GET_NAME, name);
+    task_name_clean(str_of(name), t->about.name);
+    t->described = true;
+}
+
 bool thread_describe(thread_record *t, int dir)
 {
     char buf[1024];
@@ -236,14 +244,6 @@ static void end_missing(void)
         threads.gone(t);
         thread_finish(t);
     }
-}
-
-bool thread_may_be_own(const thread_record *t)
-{
-    pthread_mutex_lock(&threads.lock);
-    bool may = threads.own_births && t->born == threads.call && !t->about.pthread;
-    pthread_mutex_unlock(&threads.lock);
-    return may;
 }
 
 bool threads_call(int dir, uint32_t *tids, size_t *n)

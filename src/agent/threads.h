@@ -92,16 +92,15 @@ thread_record *thread_add(uint32_t tid, bool here);
 thread_record *thread_self(void);
 void thread_self_set(thread_record *t);
 
+/* The calling thread's name, at its end: no descriptor of the program's is taken for it. */
+void thread_name_self(thread_record *t);
+
 /* Name, start and priority from /proc.  false: the thread is gone. */
 bool thread_describe(thread_record *t, int dir);
 
 /* The threads of the process by /proc in ascending order, at most THREADS_MAX; those that are not in the
  * table are added, those that are no more are ended.  false: /proc does not say. */
 NODISCARD bool threads_call(int dir, uint32_t *tids, size_t *n);
-
-/* It was found by the last roll call, has not said itself who it is, and may be an own thread that is just
- * being born. */
-bool thread_may_be_own(const thread_record *t);
 
 /* Calls f for every LIVE record; f may end it. */
 void threads_each(void (*f)(void *who, thread_record *t), void *who);

@@ -2,6 +2,7 @@
 
 #include "agent/descriptors.h"
 #include "base/ban.h"
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,11 +42,18 @@ static bool was_said(const char *sentence)
     return false;
 }
 
+/* Nobody reads: the thread would wait for ever, or, if nobody ever will, get SIGPIPE; it may be the program's. */
+static bool listens(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    return poll(&p, 1, 0) == 1 && p.revents == POLLOUT;
+}
+
 static void print(const char *sentence, int fd)
 {
     struct stat st;
     char line[SENTENCE_BYTES + 16];
-    if (fstat(fd, &st) || st.st_dev != voice.dev || st.st_ino != voice.ino) return;
+    if (fstat(fd, &st) || st.st_dev != voice.dev || st.st_ino != voice.ino || !listens(fd)) return;
     int n = snprintf(line, sizeof line, "kiln: %s", sentence);
     size_t end = n < 0 ? 0 : (size_t)n < sizeof line - 1 ? (size_t)n : sizeof line - 2;
     line[end] = '\n';

@@ -1,7 +1,8 @@
 /* agent/voice.h - what the agent has to say to people: one line on stderr, each at most once.
  *
  * The program's stderr may be gone, and its number given to a file or a socket of the program: what
- * descriptor 2 was at the start is remembered, and nothing is written to anything else. */
+ * descriptor 2 was at the start is remembered, and nothing is written to anything else, nor to a pipe that is
+ * full or that nobody reads. */
 #pragma once
 #include "base/compiler.h"
 

@@ -111,7 +111,7 @@ static seat_how look_closer(wall *w, int dir, seat *s)
 static void look_at(wall *w, int dir, uint32_t tid, seat *s)
 {
     *s = (seat){.t = thread_add(tid, false), .stack = NO_THREAD};
-    if (!s->t || s->t->own || s->t->hushed || thread_may_be_own(s->t)) return;
+    if (!s->t || s->t->own || s->t->hushed) return;
     s->cpu = task_cpu(tid);
     const thread_rest *r = &s->t->rest;
     if (r->settled && r->book == w->book_number && r->cpu == s->cpu)

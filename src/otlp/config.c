@@ -261,7 +261,7 @@ bool otlp_config_read(otlp_signal signal, const otlp_environment *env, arena *a,
     *out = (otlp_config){.signal = signal, .timeout = read_timeout(&r)};
     setting protocol = find(&r, "PROTOCOL"), pack = find(&r, "COMPRESSION");
     if (protocol.value && !otlp_protocol_parse(str_of(protocol.value), &out->protocol))
-        warn(&r, &protocol, "kiln speaks grpc and http/protobuf");
+        warn(&r, &protocol, "kiln speaks grpc and http/protobuf, and will speak the latter");
     if (pack.value && !otlp_codec_parse(str_of(pack.value), &out->codec))
         warn(&r, &pack, "kiln knows none, gzip and zstd");
     out->tls = read_tls(&r);

@@ -345,11 +345,10 @@ static void try_later(sender *s, uint64_t asked, const char *text)
     otlp_count(&s->o.counters->retries, 1);
     if (s->from_spool) file_release(&s->file);
     bool too_late = s->draining && (s->deadline < now || wait > s->deadline - now);
-    if (s->o.spool || too_late) {
-        put_away(s, OUTCOME_UNSENT, text);
-    } else if (now - s->first->born + wait > s->o.max_age) {
+    if (s->o.spool || too_late) put_away(s, OUTCOME_UNSENT, text);
+    /* all that will be too old by then, not the first alone: they keep newer ones out of a full queue */
+    while (s->first && now - s->first->born + wait > s->o.max_age)
         settle_first(s, OUTCOME_EXPIRED, 0, text);
-    }
     loop_arm(s->loop, &s->wait, now + wait);
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
@@ -12,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -235,6 +238,39 @@ static void execs(char **argv, int left)
     _exit(98);
 }
 
+/* The same out of a signal handler, which comes while threads are being born and end: exec may be called there. */
+static char **exec_argv;
+
+static void on_alarm(int sig)
+{
+    (void)sig;
+    execv("/proc/self/exe", exec_argv);
+    _exit(98);
+}
+
+static void *nothing(void *arg) { return arg; }
+
+static void execs_in_handler(char **argv, int left)
+{
+    static char count[16];
+    static char *again[5];
+    if (left <= 0) _exit(11);
+    snprintf(count, sizeof count, "%d", left - 1);
+    exec_argv = memcpy(again, (char *[]){argv[0], argv[1], argv[2], count, NULL}, sizeof again);
+    struct sigaction a = {.sa_handler = on_alarm, .sa_flags = SA_NODEFER};
+    struct itimerval soon = {.it_value.tv_usec = 1000 + left * 37 % 2000};
+    sigset_t unblocked;
+    sigemptyset(&unblocked);
+    sigaddset(&unblocked, SIGALRM);
+    sigaction(SIGALRM, &a, NULL);
+    setitimer(ITIMER_REAL, &soon, NULL);
+    sigprocmask(SIG_UNBLOCK, &unblocked, NULL); /* exec keeps masks */
+    for (pthread_t t[8];;) {
+        for (int i = 0; i < 8; i++) pthread_create(&t[i], NULL, nothing, NULL);
+        for (int i = 0; i < 8; i++) pthread_join(t[i], NULL);
+    }
+}
+
 static void on_ours(int sig) { (void)sig; }
 
 static void takes_signal(void)
@@ -304,6 +340,75 @@ static void closes(int keep)
     printf("lost %d\n", lost);
 }
 
+/* Perf events of ours among the program's descriptors; closed, if asked for. */
+static int events(bool closed)
+{
+    char path[32], to[64];
+    int n = 0;
+    for (int fd = 3; fd < 8192; fd++) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        ssize_t k = readlink(path, to, sizeof to);
+        if (k <= 0 || !memmem(to, (size_t)k, "perf_event", 10)) continue;
+        n++;
+        if (closed) close(fd);
+    }
+    return n;
+}
+
+/* Closes them, and waits until they are there again. */
+static void closes_events(void)
+{
+    pthread_t t;
+    double until = clock_s(CLOCK_MONOTONIC) + seconds;
+    pthread_create(&t, NULL, spinner, NULL);
+    while (!events(false) && clock_s(CLOCK_MONOTONIC) < until) rest(0.02);
+    rest(0.1); /* whoever is made just now */
+    events(true);
+    while (events(false) < 2 && clock_s(CLOCK_MONOTONIC) < until) rest(0.02);
+    printf("again %d\n", events(false) >= 2);
+    over = 1;
+    pthread_join(t, NULL);
+}
+
+/* Threads that live for less than a look at /proc, by C11's call. */
+__attribute__((noinline)) int brief_c11(void *arg);
+int brief_c11(void *arg)
+{
+    named("c11");
+    for (double until = clock_s(CLOCK_THREAD_CPUTIME_ID) + 0.1;
+         clock_s(CLOCK_THREAD_CPUTIME_ID) < until;)
+        sink++;
+    return arg ? 7 : 0;
+}
+
+static void c11(void)
+{
+    int sum = 0;
+    for (int i = 0; i < 6; i++) {
+        thrd_t t;
+        int r = 0;
+        if (thrd_create(&t, brief_c11, &seconds) == thrd_success) thrd_join(t, &r);
+        sum += r;
+    }
+    printf("c11 sum %d\n", sum);
+}
+
+/* Asks who has the real-time signals, before and after a call that ends the capture. */
+static void asks(void)
+{
+    int taken[2] = {0};
+    rest(0.1);
+    for (int k = 0; k < 2; k++) {
+        for (int s = SIGRTMIN; s <= SIGRTMAX; s++) {
+            struct sigaction old;
+            taken[k] += sigaction(s, NULL, &old) != 0 || old.sa_handler != SIG_DFL;
+        }
+        taken[k] += signal(SIGRTMAX, SIG_DFL) != SIG_DFL;
+        if (!k) setns(-1, 0);
+    }
+    printf("asks taken %d\n", taken[0] + taken[1]);
+}
+
 __attribute__((noinline)) int deeper(int n);
 int deeper(int n)
 {
@@ -323,6 +428,11 @@ int main(int argc, char **argv)
     if (!strcmp(what, "storm")) storm();
     if (!strcmp(what, "forks")) forks();
     if (!strcmp(what, "execs")) execs(argv, argc > 3 ? (int)strtol(argv[3], NULL, 10) : 3);
+    if (!strcmp(what, "handler"))
+        execs_in_handler(argv, argc > 3 ? (int)strtol(argv[3], NULL, 10) : 3);
+    if (!strcmp(what, "events")) closes_events();
+    if (!strcmp(what, "c11")) c11();
+    if (!strcmp(what, "asks")) asks();
     if (!strcmp(what, "takes")) takes_signal();
     if (!strcmp(what, "quit")) return (int)seconds;
     if (!strcmp(what, "resets")) resets();

@@ -97,6 +97,27 @@ static void test_names(void **state)
     }
 }
 
+/* Parent and child would write one file, and the last to end would be all there is. */
+static void test_of_child(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *want;
+    } cases[] = {
+        {"/d/app.otlp", "/d/app.%p.otlp"},
+        {"/d.d/app", "/d.d/app.%p"},
+        {"/d/.otlp", "/d/.otlp.%p"},
+        {"/d/app-%n.otlp", "/d/app-%n.%p.otlp"},
+        {"/d/app-%p.otlp", "/d/app-%p.otlp"},
+        {"/100%%p/app.otlp", "/100%%p/app.%p.otlp"}, /* its % is a % */
+    };
+    arena a = {0};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        assert_string_equal(files_of_child(cases[i].name, &a), cases[i].want);
+    assert_null(files_of_child(NULL, &a));
+    arena_free(&a);
+}
+
 /* Programs go elsewhere (daemons to /); what was asked for was meant from where they began. */
 static void test_absolute(void **state)
 {
@@ -321,10 +342,11 @@ static void test_voice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_images), cmocka_unit_test(test_own_images),
-        cmocka_unit_test(test_names),  cmocka_unit_test(test_absolute),
-        cmocka_unit_test(test_files),  cmocka_unit_test(test_resource),
-        cmocka_unit_test(test_heap),   cmocka_unit_test(test_voice),
+        cmocka_unit_test(test_images),   cmocka_unit_test(test_own_images),
+        cmocka_unit_test(test_names),    cmocka_unit_test(test_absolute),
+        cmocka_unit_test(test_of_child), cmocka_unit_test(test_files),
+        cmocka_unit_test(test_resource), cmocka_unit_test(test_heap),
+        cmocka_unit_test(test_voice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -184,7 +184,8 @@ static void test_environment(void **state)
          "/v1/logs",
          CODEC_NONE,
          10000,
-         E "LOGS_PROTOCOL is ignored: kiln speaks grpc and http/protobuf"},
+         E
+         "LOGS_PROTOCOL is ignored: kiln speaks grpc and http/protobuf, and will speak the latter"},
         {"snappy",
          OTLP_LOGS,
          {E "COMPRESSION", "snappy"},
