@@ -11,6 +11,15 @@ enum { ROWS = 100, ROWS_MAX = 100000, FRAME = 40, HEAD = 2048 };
 
 static uint64_t size_of(int64_t v) { return v < 0 ? -(uint64_t)v : (uint64_t)v; }
 
+/* [*low, *high] holds v[0 .. n), too. */
+static void widen(int64_t *low, int64_t *high, const int64_t *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        *low = v[i] < *low ? v[i] : *low;
+        *high = v[i] > *high ? v[i] : *high;
+    }
+}
+
 bool graph_fit(ask *k, const tree *t, const tree *const *sides, const uint32_t *const *at,
                size_t n_sides, size_t per_frame, fitted *out, err *e)
 {
@@ -21,16 +30,15 @@ bool graph_fit(ask *k, const tree *t, const tree *const *sides, const uint32_t *
             uint32_t x = at ? at[s][i] : (uint32_t)i;
             if (x != NO_NODE) self[i] += size_of(sides[s]->self[x]) / n_sides;
         }
-    int64_t largest = 0;
-    for (size_t s = 0; s < n_sides; s++)
-        for (size_t i = 0; i < sides[s]->n; i++) {
-            int64_t v = (int64_t)(size_of(sides[s]->total[i]) & INT64_MAX);
-            largest = v > largest ? v : largest;
-        }
+    int64_t low = 0, high = 0;
+    for (size_t s = 0; s < n_sides; s++) {
+        widen(&low, &high, sides[s]->self, sides[s]->n);
+        widen(&low, &high, sides[s]->total, sides[s]->n);
+    }
     fit_costs c = {.room = k->max_bytes > HEAD ? k->max_bytes - HEAD : 0,
                    .frame = FRAME + per_frame};
-    c.node = ask_width(k, (int64_t)t->n) + ask_width(k, (int64_t)t->frames->v.n) +
-             2 * n_sides * ask_width(k, largest);
+    c.node = ask_width(k, -1, (int64_t)t->n) + ask_width(k, -1, (int64_t)t->frames->v.n) +
+             2 * n_sides * ask_width(k, low, high);
     if (!fit_tree(t, self, &c, k->a, out, e)) return false;
     if (!out->whole) ask_cut(k, "max_bytes: the %zu largest of %zu nodes are here", out->n, t->n);
     return ask_put_frames(k, t->frames, out->frames, out->n_frames, e);

@@ -75,9 +75,12 @@ static void put_heat(ask *k, const heat *h)
 static void fit(ask *k, heat *h)
 {
     uint64_t most_counts = 0;
-    for (size_t i = 0; i < (size_t)h->columns * h->rows; i++)
+    int64_t low = 0;
+    for (size_t i = 0; i < (size_t)h->columns * h->rows; i++) {
         if (h->count[i] > most_counts) most_counts = h->count[i];
-    size_t cell = ask_width(k, h->max) + ask_width(k, (int64_t)(most_counts & INT64_MAX));
+        if (h->sum[i] < low) low = h->sum[i];
+    }
+    size_t cell = ask_width(k, low, h->max) + ask_width(k, 0, (int64_t)(most_counts & INT64_MAX));
     size_t room = k->max_bytes > HEAD ? k->max_bytes - HEAD : 0;
     size_t columns = room / (cell * h->rows);
     if (columns >= h->columns) return;

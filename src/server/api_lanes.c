@@ -3,6 +3,8 @@
 
 #include "query/timeline.h"
 #include "server/questions.h"
+#include "wire/attributes.h"
+#include "wire/json.h"
 #include "base/ban.h"
 #include <stdlib.h>
 
@@ -80,10 +82,24 @@ static uint64_t end_of_first(uint64_t *times, size_t all, size_t n)
     return end > times[0] ? end : times[0] + 1;
 }
 
-/* Bytes that lanes and frames leave of the answer. */
+/* Both encodings have them as JSON. */
+static size_t resources_size(const laying *x)
+{
+    buf b = {0};
+    json_out o = {.b = &b};
+    for (size_t i = 0; i < x->l.threads.resources.n; i++) {
+        const keyvalues *kv = &x->l.threads.resources.v[i]->attrs;
+        attributes_json(&o, kv->v, kv->n);
+    }
+    size_t n = b.n;
+    buf_free(&b);
+    return n;
+}
+
+/* Bytes that resources, lanes and frames leave of the answer. */
 static size_t room_of(const laying *x)
 {
-    size_t used = HEAD + x->l.v.n * LANE;
+    size_t used = HEAD + x->l.v.n * LANE + resources_size(x);
     for (size_t i = 0; i < x->l.v.n; i++) used += x->l.v.v[i].who.name.n;
     for (size_t i = 0; i < x->frames.v.n; i++) {
         const frame *f = &x->frames.v.v[i];
@@ -91,6 +107,12 @@ static size_t room_of(const laying *x)
                 frame_text(&x->frames, f->in_mapping).n;
     }
     return used < x->k->max_bytes ? x->k->max_bytes - used : 0;
+}
+
+/* No time or duration inside is longer. */
+static int64_t length_of(const laying *x)
+{
+    return (int64_t)((x->range.end - x->range.start) & INT64_MAX);
 }
 
 /* ---- lanes ---- */
@@ -122,16 +144,17 @@ static bool fit_lanes(laying *x, err *e)
     ask *k = x->k;
     const lane_event *v = x->l.events.v;
     size_t n = x->l.events.n;
-    int64_t value = 0;
+    int64_t low = 0, high = 0;
     uint64_t duration = 0;
     for (size_t i = 0; i < n; i++) {
-        value = v[i].value > value ? v[i].value : value;
+        low = v[i].value < low ? v[i].value : low;
+        high = v[i].value > high ? v[i].value : high;
         duration = v[i].duration > duration ? v[i].duration : duration;
     }
-    size_t event = ask_width(k, (int64_t)((x->range.end - x->range.start) & INT64_MAX)) +
-                   ask_width(k, (int64_t)(duration & INT64_MAX)) + ask_width(k, value) +
-                   ask_width(k, (int64_t)x->l.threads.states.n) +
-                   ask_width(k, (int64_t)x->frames.v.n);
+    size_t event = ask_width(k, 0, length_of(x)) +
+                   ask_width(k, 0, (int64_t)(duration & INT64_MAX)) + ask_width(k, low, high) +
+                   ask_width(k, 0, (int64_t)x->l.threads.states.n) +
+                   ask_width(k, -1, (int64_t)x->frames.v.n);
     size_t most = room_of(x) / event;
     if (most >= n) return true;
     uint64_t *times = arena_new(k->a, uint64_t, n);
@@ -181,13 +204,15 @@ bool api_lanes(ask *k, err *e)
 static bool fit_chart(laying *x, chart *c, err *e)
 {
     ask *k = x->k;
-    int64_t value = 0;
+    int64_t low = 0, high = 0;
     size_t all = c->v.n, to = 0;
-    for (size_t i = 0; i < all; i++) value = c->v.v[i].value > value ? c->v.v[i].value : value;
-    int64_t longest = (int64_t)((x->range.end - x->range.start) & INT64_MAX);
-    size_t box = 2 * ask_width(k, longest) + ask_width(k, (int64_t)x->l.v.n) +
-                 ask_width(k, c->max_depth) + ask_width(k, (int64_t)x->frames.v.n) +
-                 ask_width(k, value);
+    for (size_t i = 0; i < all; i++) {
+        low = c->v.v[i].value < low ? c->v.v[i].value : low;
+        high = c->v.v[i].value > high ? c->v.v[i].value : high;
+    }
+    size_t box = 2 * ask_width(k, 0, length_of(x)) + ask_width(k, 0, (int64_t)x->l.v.n) +
+                 ask_width(k, 0, c->max_depth) + ask_width(k, 0, (int64_t)x->frames.v.n) +
+                 ask_width(k, low, high);
     size_t most = room_of(x) / box;
     if (most >= all) return true;
     uint64_t *times = arena_new(k->a, uint64_t, all);

@@ -306,10 +306,15 @@ void ask_put_resources(ask *k, const resource *const *v, size_t n)
     for (size_t i = 0; i < n; i++) answer_attributes(o, NULL, v[i]->attrs.v, v[i]->attrs.n);
 }
 
-size_t ask_width(const ask *k, int64_t largest)
+/* As answer_binary chooses: signed columns have 4 bytes at least. */
+size_t ask_width(const ask *k, int64_t low, int64_t high)
 {
-    if (k->as->encode == answer_binary)
-        return largest <= UINT8_MAX ? 1 : largest <= UINT16_MAX ? 2 : largest <= INT32_MAX ? 4 : 8;
-    char text[32];
-    return (size_t)snprintf(text, sizeof text, "%" PRId64, largest) + 2; /* a comma, a sign */
+    char text[64];
+    if (k->as->encode != answer_binary) {
+        int a = snprintf(text, sizeof text, "%" PRId64, low),
+            b = snprintf(text, sizeof text, "%" PRId64, high);
+        return (size_t)(a > b ? a : b) + 1; /* and a comma */
+    }
+    if (low < 0) return low >= INT32_MIN && high <= INT32_MAX ? 4 : 8;
+    return high <= UINT8_MAX ? 1 : high <= UINT16_MAX ? 2 : high <= UINT32_MAX ? 4 : 8;
 }

@@ -76,8 +76,8 @@ void ask_put_profile(answer_node *in, const store_profile *p);
 NODISCARD bool ask_put_profiles(ask *k, uint64_t max, err *e);
 /* "resources": a list of attributes. */
 void ask_put_resources(ask *k, const resource *const *v, size_t n);
-/* Bytes of a number in the answer's encoding. */
-size_t ask_width(const ask *k, int64_t largest);
+/* Bytes that a number of a column takes in the answer's encoding, when all of them are in [low, high]. */
+size_t ask_width(const ask *k, int64_t low, int64_t high);
 
 static inline bool ask_no_memory(err *e)
 {
