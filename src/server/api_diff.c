@@ -6,6 +6,7 @@
 #include "server/questions.h"
 #include "server/selection.h"
 #include "base/ban.h"
+#include <string.h>
 
 enum { ROW = 160 }; /* bytes of a row, about */
 
@@ -62,6 +63,31 @@ static bool take_options(comparing *x, diff_opts *o, tree_opts *t, granularity *
     return o->noise >= 1 || err_set(e, ERR_USAGE, "noise wants 1 or more");
 }
 
+/* ---- types ---- */
+
+static bool has_unit(const store_selector *q)
+{
+    return q->type.n && memchr(q->type.p, '/', q->type.n);
+}
+
+/* A side that leaves type or unit open is of the other's, unless it says another type. */
+static void adopt_type(store_selector *to, const store_selector *from)
+{
+    size_t n = to->type.n;
+    if (has_unit(to) || !has_unit(from)) return;
+    if (!n || (str_starts(from->type, to->type) && from->type.p[n] == '/')) to->type = from->type;
+}
+
+static bool take_types(comparing *x, err *e)
+{
+    store_selector *after = &x->k->q;
+    if (!ask_type(x->k, after, e)) return false;
+    adopt_type(&x->base, after);
+    if (!ask_type(x->k, &x->base, e)) return false;
+    adopt_type(after, &x->base);
+    return true;
+}
+
 /* ---- reading ---- */
 
 /* By series, which have periods: how many samples a value stands for. */
@@ -90,9 +116,7 @@ static void adopt(view *empty, const view *other)
 static bool compare(comparing *x, const diff_opts *o, const tree_opts *t, err *e)
 {
     ask *k = x->k;
-    if (!ask_type(k, &k->q, e)) return false;
-    if (!x->base.type.n) x->base.type = k->q.type;
-    if (!read_side(x, &k->q, 4, &x->m_after, &x->after, e) ||
+    if (!take_types(x, e) || !read_side(x, &k->q, 4, &x->m_after, &x->after, e) ||
         !read_side(x, &x->base, 3, &x->m_before, &x->before, e))
         return false;
     adopt(&x->before, &x->after);
