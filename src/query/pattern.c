@@ -8,6 +8,7 @@
 struct pattern {
     const char *name;
     str text;         /* plain text when code is NULL */
+    bool whole;       /* it is all of a string, not a part */
     pcre2_code *code; /* or NULL */
     pcre2_match_data *match;
     pcre2_match_context *limits;
@@ -35,8 +36,9 @@ static bool compile(pattern *p, arena *a, err *e)
     int code;
     PCRE2_SIZE at;
     p->code = pcre2_compile((PCRE2_SPTR)p->text.p, p->text.n,
-                            PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C, &code,
-                            &at, how);
+                            PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C |
+                                (p->whole ? PCRE2_ANCHORED | PCRE2_ENDANCHORED : 0),
+                            &code, &at, how);
     if (!p->code) {
         char why[120];
         if (code == PCRE2_ERROR_HEAP_FAILED) return no_memory(e);
@@ -54,7 +56,8 @@ static bool compile(pattern *p, arena *a, err *e)
     return true;
 }
 
-bool pattern_new(str text, bool literal, const char *name, arena *a, pattern **out, err *e)
+static bool make(str text, bool literal, bool whole, const char *name, arena *a, pattern **out,
+                 err *e)
 {
     *out = NULL;
     if (text.n > PATTERN_MAX_BYTES)
@@ -64,12 +67,23 @@ bool pattern_new(str text, bool literal, const char *name, arena *a, pattern **o
     if (!p) return no_memory(e);
     p->name = name;
     p->text = text;
+    p->whole = whole;
     if (!literal && !is_plain(text) && !compile(p, a, e)) {
         pattern_free(p);
         return false;
     }
     *out = p;
     return true;
+}
+
+bool pattern_new(str text, bool literal, const char *name, arena *a, pattern **out, err *e)
+{
+    return make(text, literal, false, name, a, out, e);
+}
+
+bool pattern_new_whole(str text, const char *name, arena *a, pattern **out, err *e)
+{
+    return make(text, false, true, name, a, out, e);
 }
 
 void pattern_free(pattern *p)
@@ -80,7 +94,8 @@ void pattern_free(pattern *p)
 bool pattern_match(pattern *p, str s, bool *yes, err *e)
 {
     if (!p->code) {
-        *yes = !p->text.n || (s.n && memmem(s.p, s.n, p->text.p, p->text.n));
+        *yes = p->whole ? str_eq(s, p->text)
+                        : !p->text.n || (s.n && memmem(s.p, s.n, p->text.p, p->text.n));
         return true;
     }
     int n = pcre2_match(p->code, (PCRE2_SPTR)(s.n ? s.p : ""), s.n, 0, 0, p->match, p->limits);

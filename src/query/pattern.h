@@ -22,6 +22,8 @@ typedef struct pattern pattern;
  * code is not the arena's. */
 NODISCARD bool pattern_new(str text, bool literal, const char *name, arena *a, pattern **out,
                            err *e);
+/* The same for an expression that has to match a whole string. */
+NODISCARD bool pattern_new_whole(str text, const char *name, arena *a, pattern **out, err *e);
 void pattern_free(pattern *p); /* NULL is fine */
 
 /* *yes: does the pattern occur in s?  false: ERR_LIMIT, the expression is too costly for s. */

@@ -15,6 +15,8 @@ NODISCARD bool choose_profile(look *k, const chunk *c, size_t i, chosen *out, bo
 /* Does the sample belong, and what of it?  s is cut to the range. */
 NODISCARD bool choose_sample(look *k, const chosen *x, cutter *cut, const model *m, sample *s,
                              bool *yes, err *e);
+/* Does a profile without samples belong, whatever samples would have to settle? */
+NODISCARD bool choose_empty(look *k, const chosen *x, bool *yes, err *e);
 
 NODISCARD bool answer_read(reader *r, const store_selector *q, const store_read_opts *o, arena *a,
                            model *out, store_answer *x, err *e);

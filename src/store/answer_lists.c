@@ -108,19 +108,18 @@ static bool series_quick(void *who, const day_block *b, const tables *t, filter_
 }
 
 /* *yes: something of the profile is meant. */
-static bool has_any(listing *x, const chunk *c, size_t i, bool *yes, err *e)
+static bool has_any(listing *x, const chunk *c, size_t i, chosen *y, bool *yes, err *e)
 {
     const profile *p = &c->m->profiles.v[i];
-    chosen y;
     cutter cut = {.a = x->a};
-    if (!choose_profile(&x->k, c, i, &y, yes, e)) return false;
+    if (!choose_profile(&x->k, c, i, y, yes, e)) return false;
     if (!*yes) return true;
+    if (!p->n_samples) return choose_empty(&x->k, y, yes, e);
     *yes = false;
     for (size_t j = 0; j < p->n_samples && !*yes; j++) {
         sample s = sample_at(c->m, p, j);
-        if (!choose_sample(&x->k, &y, &cut, c->m, &s, yes, e)) return false;
+        if (!choose_sample(&x->k, y, &cut, c->m, &s, yes, e)) return false;
     }
-    if (!p->n_samples) *yes = !y.links && filter_has_time(&x->k.f, y.moment);
     return true;
 }
 
@@ -130,8 +129,9 @@ static bool series_chunk(void *who, const chunk *c, err *e)
     for (size_t i = 0; i < c->m->profiles.n; i++) {
         const profile *p = &c->m->profiles.v[i];
         const scope *s = &c->m->scopes.v[p->scope];
+        chosen y;
         bool yes;
-        if (!has_any(x, c, i, &yes, e)) return false;
+        if (!has_any(x, c, i, &y, &yes, e)) return false;
         if (!yes) continue;
         uint32_t at = series_of(x, &c->m->resources.v[s->resource], s, c->m, p);
         if (at == UINT32_MAX) return no_room(e);
@@ -202,15 +202,17 @@ static bool count_label(listing *x, str text, uint32_t series_i)
     return !x->copy.failed && count_once(x, (uint32_t)(x->labels->n - 1), series_i);
 }
 
-static bool count_attrs(listing *x, const dict *d, const uint32_t *v, size_t n, uint32_t series_i)
+/* *found: the list has the key that is asked for; what lies further inside says nothing then, as for selectors. */
+static bool count_attrs(listing *x, const dict *d, const uint32_t *v, size_t n, uint32_t series_i,
+                        bool *found)
 {
     for (size_t i = 0; i < n; i++) {
         const attribute *t = &d->attributes.v[v[i]];
         str key = d->strings.v[t->key];
         if (!x->key.n && key.n && !count_label(x, key, series_i)) return false;
-        if (x->key.n && str_eq(key, x->key) &&
-            !count_label(x, label_text(&t->value, &x->scratch), series_i))
-            return false;
+        if (!x->key.n || !str_eq(key, x->key)) continue;
+        *found = true;
+        return count_label(x, label_text(&t->value, &x->scratch), series_i);
     }
     return true;
 }
@@ -222,15 +224,32 @@ static bool count_keyvalues(listing *x, const keyvalues *kv, uint32_t series_i)
     return true;
 }
 
-static bool count_envelope(listing *x, const resource *r, const scope *s, uint32_t series_i)
+static bool count_envelope(listing *x, const resource *r, const scope *s, uint32_t series_i,
+                           bool *found)
 {
     any made;
     const any *v = x->key.n ? envelope_label(r, s, x->key, &made) : NULL;
+    *found = v != NULL;
     if (v) return count_label(x, label_text(v, &x->scratch), series_i);
     if (x->key.n) return true;
     return (!s->name.n || count_label(x, STR("otel.scope.name"), series_i)) &&
            (!s->version.n || count_label(x, STR("otel.scope.version"), series_i)) &&
            count_keyvalues(x, &r->attrs, series_i) && count_keyvalues(x, &s->attrs, series_i);
+}
+
+/* *found: all of the lists have the key. */
+static bool count_lists(listing *x, const tables *t, const u32s *lists, uint32_t series_i,
+                        bool *found)
+{
+    *found = lists->n > 0;
+    for (size_t i = 0; i < lists->n; i++) {
+        span l = t->lists.v[lists->v[i]];
+        bool has = false;
+        if (!count_attrs(x, &t->m.dict, refs_at(&t->m.dict.attr_refs, l), l.n, series_i, &has))
+            return false;
+        *found &= has;
+    }
+    return true;
 }
 
 static bool labels_quick(void *who, const day_block *b, const tables *t, filter_open_rules open,
@@ -242,37 +261,48 @@ static bool labels_quick(void *who, const day_block *b, const tables *t, filter_
     if (!*done || b->series == before) return true;
     const block_series *s = &b->series->s;
     uint32_t series_i = (uint32_t)x->last_at;
-    bool ok = count_envelope(x, &s->resource, &s->scope, series_i);
-    for (size_t i = 0; ok && i < s->lists.n; i++) {
-        span l = t->lists.v[s->lists.v[i]];
-        ok = count_attrs(x, &t->m.dict, refs_at(&t->m.dict.attr_refs, l), l.n, series_i);
-    }
-    for (size_t i = 0; ok && i < s->profile_lists.n; i++) {
-        span l = t->lists.v[s->profile_lists.v[i]];
-        ok = count_attrs(x, &t->m.dict, refs_at(&t->m.dict.attr_refs, l), l.n, series_i);
-    }
+    bool found, ok = count_envelope(x, &s->resource, &s->scope, series_i, &found);
+    if (ok && !found) ok = count_lists(x, t, &s->profile_lists, series_i, &found);
+    if (ok && !found) ok = count_lists(x, t, &s->lists, series_i, &found);
     return ok || no_room(e);
+}
+
+/* Of samples that are meant. */
+static bool label_samples(listing *x, const chunk *c, const profile *p, const chosen *y,
+                          uint32_t series_i, err *e)
+{
+    cutter cut = {.a = x->a};
+    for (size_t j = 0; j < p->n_samples; j++) {
+        sample s = sample_at(c->m, p, j);
+        bool yes, found = false;
+        if (!choose_sample(&x->k, y, &cut, c->m, &s, &yes, e)) return false;
+        if (yes && !count_attrs(x, &c->m->dict, s.attrs, s.n_attrs, series_i, &found))
+            return no_room(e);
+    }
+    return true;
+}
+
+static bool label_profile(listing *x, const chunk *c, const profile *p, const chosen *y, err *e)
+{
+    const scope *s = &c->m->scopes.v[p->scope];
+    const resource *r = &c->m->resources.v[s->resource];
+    const dict *d = &c->m->dict;
+    uint32_t at = series_of(x, r, s, c->m, p);
+    bool found;
+    if (at == UINT32_MAX || !count_envelope(x, r, s, at, &found) ||
+        (!found && !count_attrs(x, d, refs_at(&d->attr_refs, p->attrs), p->attrs.n, at, &found)))
+        return no_room(e);
+    return found || label_samples(x, c, p, y, at, e);
 }
 
 static bool labels_chunk(void *who, const chunk *c, err *e)
 {
     listing *x = who;
     for (size_t i = 0; i < c->m->profiles.n; i++) {
-        const profile *p = &c->m->profiles.v[i];
-        const scope *s = &c->m->scopes.v[p->scope];
-        const resource *r = &c->m->resources.v[s->resource];
+        chosen y;
         bool yes;
-        if (!has_any(x, c, i, &yes, e)) return false;
-        if (!yes) continue;
-        uint32_t at = series_of(x, r, s, c->m, p);
-        bool ok =
-            at != UINT32_MAX && count_envelope(x, r, s, at) &&
-            count_attrs(x, &c->m->dict, refs_at(&c->m->dict.attr_refs, p->attrs), p->attrs.n, at);
-        for (size_t j = 0; ok && j < p->n_samples; j++) {
-            sample t = sample_at(c->m, p, j);
-            ok = count_attrs(x, &c->m->dict, t.attrs, t.n_attrs, at);
-        }
-        if (!ok) return no_room(e);
+        if (!has_any(x, c, i, &y, &yes, e)) return false;
+        if (yes && !label_profile(x, c, &c->m->profiles.v[i], &y, e)) return false;
     }
     return true;
 }
@@ -322,8 +352,9 @@ static bool profiles_chunk(void *who, const chunk *c, err *e)
         const profile *p = &c->m->profiles.v[i];
         const profile_facts *f = &c->facts[i];
         const scope *s = &c->m->scopes.v[p->scope];
+        chosen y;
         bool yes;
-        if (!has_any(x, c, i, &yes, e)) return false;
+        if (!has_any(x, c, i, &y, &yes, e)) return false;
         if (!yes) continue;
         if (x->profiles->n >= 2 * x->max) cut_profiles(x);
         uint32_t at = series_of(x, &c->m->resources.v[s->resource], s, c->m, p);

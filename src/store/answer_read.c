@@ -29,20 +29,18 @@ bool choose_profile(look *k, const chunk *c, size_t i, chosen *out, bool *yes, e
 bool choose_sample(look *k, const chosen *x, cutter *cut, const model *m, sample *s, bool *yes,
                    err *e)
 {
-    *yes = true;
-    if (x->links) *yes = filter_link(&k->f, &m->dict.links.v[s->link]);
-    if (*yes && x->open && !filter_attrs(&k->f, s->attrs, s->n_attrs, x->open, yes, e))
-        return false;
+    const link_ids *l = s->link ? &m->dict.links.v[s->link] : NULL;
+    *yes = !x->links || filter_link(&k->f, l);
+    if (*yes && x->open && !filter_sample(&k->f, s, l, x->open, yes, e)) return false;
     bool failed = false;
     if (*yes && !x->covered) *yes = filter_cut(&k->f, cut, x->moment, s, &failed);
     return !failed || err_set(e, ERR_LIMIT, "the answer does not fit the memory budget");
 }
 
-/* A profile without samples, against what samples would have to settle. */
-static bool choose_empty(look *k, const chosen *x, bool *yes, err *e)
+bool choose_empty(look *k, const chosen *x, bool *yes, err *e)
 {
     *yes = !x->links && filter_has_time(&k->f, x->moment);
-    return !*yes || !x->open || filter_attrs(&k->f, NULL, 0, x->open, yes, e);
+    return !*yes || !x->open || filter_sample(&k->f, NULL, NULL, x->open, yes, e);
 }
 
 /* ---- models ---- */

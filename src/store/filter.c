@@ -21,19 +21,19 @@ str label_text(const any *v, buf *scratch)
 static bool add_rule(filter *f, const store_matcher *m, err *e)
 {
     if (f->n_rules == FILTER_MATCHERS)
-        return err_set(e, ERR_LIMIT, "a selector has at most %d matchers", FILTER_MATCHERS);
+        return err_set(e, ERR_USAGE, "a selector has at most %d matchers", FILTER_MATCHERS);
     filter_rule *r = &f->rules[f->n_rules++];
     *r = (filter_rule){.key = m->key, .op = m->op, .value = m->value};
+    if (str_eq(m->key, STR("trace_id"))) r->id = FILTER_TRACE;
+    if (str_eq(m->key, STR("span_id"))) r->id = FILTER_SPAN;
+    f->looks_at_links |= r->id != FILTER_NO_ID;
     if (m->op != STORE_LIKE && m->op != STORE_NOT_LIKE) return true;
-    char *whole = arena_alloc(&f->a, m->value.n + 8);
-    if (!whole) return err_set(e, ERR_LIMIT, "the memory budget is spent");
-    int n = snprintf(whole, m->value.n + 8, "^(?:%.*s)$", STR_ARG(m->value));
-    return pattern_new((str){whole, (size_t)n}, false, "selector", &f->a, &r->pattern, e);
+    return pattern_new_whole(m->value, "selector", &f->a, &r->pattern, e);
 }
 
 bool filter_open(filter *f, const store_selector *q, err *e)
 {
-    *f = (filter){.q = *q};
+    *f = (filter){.q = *q, .looks_at_links = q->trace_id || q->span_id};
     const char *slash = q->type.n ? memchr(q->type.p, '/', q->type.n) : NULL;
     f->type = slash ? (str){q->type.p, (size_t)(slash - q->type.p)} : q->type;
     if (slash) f->unit = (str){slash + 1, q->type.n - f->type.n - 1};
@@ -103,7 +103,7 @@ bool filter_envelope(filter *f, const resource *r, const scope *s, filter_open_r
     for (size_t i = 0; i < f->n_rules; i++) {
         any made;
         bool yes = true;
-        const any *v = envelope_label(r, s, f->rules[i].key, &made);
+        const any *v = f->rules[i].id ? NULL : envelope_label(r, s, f->rules[i].key, &made);
         if (v && !fits(&f->rules[i], label_text(v, &f->scratch), &yes, e)) return false;
         if (!yes) return *open = FILTER_NO, true;
         if (!v) *open |= UINT64_C(1) << i;
@@ -142,7 +142,7 @@ bool filter_profile(filter *f, const profile *p, filter_open_rules *open, err *e
     if (!filter_type(f, d->strings.v[p->sample_type.type], d->strings.v[p->sample_type.unit]))
         return *open = FILTER_NO, true;
     for (size_t i = 0; i < f->n_rules; i++) {
-        if (!(*open >> i & 1)) continue;
+        if (!(*open >> i & 1) || f->rules[i].id) continue;
         unsigned says = ask_list(f, &f->rules[i], refs_at(&d->attr_refs, p->attrs), p->attrs.n, e);
         if (!says) return false;
         if (says == 3) return *open = FILTER_NO, true;
@@ -151,15 +151,29 @@ bool filter_profile(filter *f, const profile *p, filter_open_rules *open, err *e
     return true;
 }
 
-bool filter_attrs(filter *f, const uint32_t *attrs, size_t n, filter_open_rules open, bool *yes,
-                  err *e)
+static bool fits_link(const filter_rule *r, const link_ids *l, bool *yes, err *e)
+{
+    char hex[2 * sizeof l->trace_id + 1] = "";
+    bool trace = r->id == FILTER_TRACE;
+    size_t n = l ? trace ? sizeof l->trace_id : sizeof l->span_id : 0;
+    if (n) hex_encode(trace ? l->trace_id : l->span_id, n, hex);
+    return fits(r, (str){hex, 2 * n}, yes, e);
+}
+
+bool filter_sample(filter *f, const sample *s, const link_ids *l, filter_open_rules open, bool *yes,
+                   err *e)
 {
     *yes = true;
     for (size_t i = 0; *yes && i < f->n_rules; i++) {
+        filter_rule *r = &f->rules[i];
         if (!(open >> i & 1)) continue;
-        unsigned says = ask_list(f, &f->rules[i], attrs, n, e);
+        if (r->id) {
+            if (!fits_link(r, l, yes, e)) return false;
+            continue;
+        }
+        unsigned says = s ? ask_list(f, r, s->attrs, s->n_attrs, e) : 1;
         if (!says) return false;
-        if (says == 1 && !fits(&f->rules[i], (str){"", 0}, yes, e)) return false;
+        if (says == 1 && !fits(r, (str){"", 0}, yes, e)) return false;
         if (says == 3) *yes = false;
     }
     return true;
@@ -183,8 +197,8 @@ bool filter_series(filter *f, const span *table, const u32s *profiles, const u32
 {
     *may = true;
     for (size_t i = 0; *may && i < f->n_rules; i++) {
-        if (!(open >> i & 1)) continue;
         filter_rule *r = &f->rules[i];
+        if (!(open >> i & 1) || r->id) continue;
         unsigned outer = ask_lists(f, r, table, profiles, e),
                  inner = outer ? ask_lists(f, r, table, samples, e) : 0;
         bool without; /* samples, or some of them, may have no attributes at all */
@@ -196,7 +210,7 @@ bool filter_series(filter *f, const span *table, const u32s *profiles, const u32
 
 bool filter_link(const filter *f, const link_ids *l)
 {
-    return (!f->q.trace_id || memcmp(f->q.trace_id, l->trace_id, 16) == 0) &&
+    return l && (!f->q.trace_id || memcmp(f->q.trace_id, l->trace_id, 16) == 0) &&
            (!f->q.span_id || memcmp(f->q.span_id, l->span_id, 8) == 0);
 }
 

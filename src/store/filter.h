@@ -12,8 +12,12 @@ str label_text(const any *v, buf *scratch);
 
 enum { FILTER_MATCHERS = 32 };
 
+/* Labels that a sample's link has: hex digits, or "" without one. */
+typedef enum filter_id { FILTER_NO_ID, FILTER_TRACE, FILTER_SPAN } filter_id;
+
 typedef struct filter_rule {
     str key;
+    filter_id id;
     store_op op;
     str value;
     pattern *pattern; /* STORE_LIKE, STORE_NOT_LIKE */
@@ -26,6 +30,7 @@ typedef struct filter {
     str type, unit; /* of q.type; unit.p NULL: any */
     filter_rule rules[FILTER_MATCHERS];
     size_t n_rules;
+    bool looks_at_links;
     arena a;      /* patterns */
     arena memory; /* by_attribute */
     buf scratch;
@@ -50,13 +55,14 @@ NODISCARD bool filter_envelope(filter *f, const resource *r, const scope *s,
 NODISCARD bool filter_type(const filter *f, str type, str unit);
 /* Goes on with what filter_envelope left open. */
 NODISCARD bool filter_profile(filter *f, const profile *p, filter_open_rules *open, err *e);
-/* Attributes of a sample (or of none, n = 0) against what is open. */
-NODISCARD bool filter_attrs(filter *f, const uint32_t *attrs, size_t n, filter_open_rules open,
-                            bool *yes, err *e);
+/* A sample, or none (NULL), against what is open. */
+NODISCARD bool filter_sample(filter *f, const sample *s, const link_ids *l, filter_open_rules open,
+                             bool *yes, err *e);
 /* *may: some of the lists (numbers of `table`) that profiles and samples of a series have fit what is open; otherwise nothing
  * of the series is meant. */
 NODISCARD bool filter_series(filter *f, const span *table, const u32s *profiles,
                              const u32s *samples, filter_open_rules open, bool *may, err *e);
+/* Is it the link that the selector names?  NULL: the sample has none. */
 bool filter_link(const filter *f, const link_ids *l);
 
 /* Cuts the sample to the range: times and values move to the front of the scratch arrays if they have to.  false: nothing is

@@ -336,7 +336,7 @@ static bool look_at_block(reader *r, look *k, day *d, sqlite3_stmt *s, const day
     arena_reset(&r->block);
     unsigned columns = k->columns;
     if (!filter_covers(&k->f, b->first, b->last)) columns |= BLOCK_TIMES | BLOCK_VALUES;
-    if (k->f.q.trace_id || k->f.q.span_id) columns |= BLOCK_LINKS | BLOCK_TIMES;
+    if (k->f.looks_at_links) columns |= BLOCK_LINKS | BLOCK_TIMES;
     if (open) columns |= BLOCK_ATTRS | BLOCK_TIMES;
     if (!day_data(s, b, &data) ||
         !block_take(data, &d->t, &b->series->s, columns, &r->z, &r->block, &x) ||

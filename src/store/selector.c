@@ -96,6 +96,38 @@ static bool id(parser *p, str hex, size_t n, const uint8_t **out)
     return wrong(p, n == 16 ? "an id of 32 hex digits" : "an id of 16 hex digits");
 }
 
+/* Ids that have to be there are looked up; other matchers of a link's ids are labels (hex digits in lower case).  *label: it is
+ * one. */
+static bool id_matcher(parser *p, store_matcher *m, bool *label)
+{
+    const struct {
+        const char *key;
+        size_t n;
+        const uint8_t **out;
+    } ids[] = {{"trace_id", 16, &p->q->trace_id},
+               {"span_id", 8, &p->q->span_id},
+               {"profile_id", 16, &p->q->profile_id}};
+    size_t i = 0;
+    while (i < ARRAY_LEN(ids) && !str_eq(m->key, str_of(ids[i].key))) i++;
+    *label = i == ARRAY_LEN(ids) || m->op == STORE_LIKE || m->op == STORE_NOT_LIKE || !m->value.n;
+    if (i == ARRAY_LEN(ids)) return true;
+    if (ids[i].out == &p->q->profile_id && (*label || m->op != STORE_IS))
+        return wrong(p, "= and an id of 32 hex digits");
+    if (*label) return true;
+    const uint8_t *bytes;
+    if (!id(p, m->value, ids[i].n, &bytes)) return false;
+    if (m->op == STORE_IS) {
+        if (*ids[i].out) return wrong(p, "one id of a kind");
+        *ids[i].out = bytes;
+        return true;
+    }
+    char *hex = arena_alloc(p->a, 2 * ids[i].n + 1);
+    if (!hex) return no_room(p);
+    hex_encode(bytes, ids[i].n, hex);
+    m->value = (str){hex, 2 * ids[i].n};
+    return *label = true;
+}
+
 static bool matcher_at(parser *p)
 {
     static const struct {
@@ -115,12 +147,9 @@ static bool matcher_at(parser *p)
     while (i < ARRAY_LEN(ops) && !next_is(p, ops[i].text)) i++;
     if (i == ARRAY_LEN(ops)) return wrong(p, "=, !=, =~ or !~");
     m.op = ops[i].op;
-    if (!value(p, &m.value)) return false;
-    if (m.op == STORE_IS && str_eq(m.key, STR("trace_id")))
-        return id(p, m.value, 16, &p->q->trace_id);
-    if (m.op == STORE_IS && str_eq(m.key, STR("span_id"))) return id(p, m.value, 8, &p->q->span_id);
-    if (m.op == STORE_IS && str_eq(m.key, STR("profile_id")))
-        return id(p, m.value, 16, &p->q->profile_id);
+    bool label;
+    if (!value(p, &m.value) || !id_matcher(p, &m, &label)) return false;
+    if (!label) return true;
     store_matcher *slot = vec_push(p->a, &p->matchers);
     if (!slot) return no_room(p);
     *slot = m;

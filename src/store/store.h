@@ -129,7 +129,8 @@ NODISCARD bool store_compact(store *s, err *e);
 
 /* Labels are attributes as text (integers in decimal, true, false, other kinds as JSON).  A key is looked for in the resource,
  * the scope (where otel.scope.name and otel.scope.version are its name and version), the profile and then the sample; one
- * that nothing has is "".  Patterns match the whole value. */
+ * that nothing has is "".  trace_id and span_id are those of the sample's link in hex, "" without one.  Patterns match the whole
+ * value. */
 typedef enum store_op { STORE_IS, STORE_IS_NOT, STORE_LIKE, STORE_NOT_LIKE } store_op;
 
 typedef struct store_matcher {
@@ -149,8 +150,9 @@ typedef struct store_selector {
     const uint8_t *trace_id, *span_id, *profile_id; /* 16, 8 and 16 bytes; NULL: any */
 } store_selector;
 
-/* Reads  cpu/nanoseconds{service.name="checkout", thread.name=~"worker.*"}  ; both parts may be left out.  Also as keys:
- * trace_id="hex", span_id, profile_id.  Memory is the arena's.  ERR_MALFORMED with the byte. */
+/* Reads  cpu/nanoseconds{service.name="checkout", thread.name=~"worker.*"}  ; both parts may be left out.  trace_id="hex",
+ * span_id="hex" and profile_id="hex" become ids of *out, other matchers of trace_id and span_id are matchers.  Memory is the
+ * arena's.  ERR_MALFORMED with the byte. */
 NODISCARD bool store_selector_parse(str text, arena *a, store_selector *out, err *e);
 
 /* n bytes of an id from 2 n hex digits.  Memory is the arena's.  ERR_USAGE. */

@@ -205,7 +205,7 @@ static uint64_t n_samples(const model *m)
 static void selects(void **state)
 {
     (void)state;
-    static const uint8_t trace[16] = {6}, span_id[8] = {11},
+    static const uint8_t trace[16] = {6}, none[16] = {0}, span_id[8] = {11},
                          id[16] = {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2};
     const store_selector whole = {0};
     struct {
@@ -232,6 +232,11 @@ static void selects(void **state)
         {"before all", "", {.end = NOON}, 0},
         {"a trace", "", {.trace_id = trace}, 3},
         {"a span", "", {.span_id = span_id}, 3},
+        {"a trace of zeros is none", "", {.trace_id = none}, 0},
+        {"not this trace", "{trace_id!=\"06000000000000000000000000000000\"}", whole, 87},
+        {"traces", "cpu{trace_id=~\"0[16]0*\"}", whole, 4},
+        {"no trace", "{trace_id=\"\"}", whole, 72},
+        {"not this span", "{span_id!=\"0B00000000000000\", service.name=\"shop\"}", whole, 58},
         {"a profile", "", {.profile_id = id}, 30},
     };
     under_test *t = begin_with(NULL);
@@ -484,6 +489,26 @@ static void counts_series_of_labels_once(void **state)
     end(t);
 }
 
+/* What an outer list says is what a selector finds: a value that it hides is no value of the label. */
+static void lists_labels_that_are_found(void **state)
+{
+    (void)state;
+    under_test *t = begin(NULL, engine->open);
+    arena a = {0};
+    for (uint8_t i = 0; i < 2; i++) {
+        model m = simple(&a, "shop", i ? "cpu" : "alloc", NOON, NS_PER_S, 9, (uint8_t)(1 + i));
+        if (i) m.resources.v[0].attrs.v[0].key = STR("thread.id");
+        put(t, &m);
+    }
+    for (int round = 0; round < 2; round++) {
+        assert_u64(n_series_with(t, STR("thread.id"), "1"), 1);
+        assert_u64(n_series_with(t, STR("thread.id"), "shop"), 1);
+        compact(t);
+    }
+    arena_free(&a);
+    end(t);
+}
+
 /* ---- names that come later ---- */
 
 /* One sample at an address of a binary, with or without a name; mapped at `base`. */
@@ -558,6 +583,8 @@ int main(void)
             cmocka_unit_test_prestate_setup_teardown(sums_what_is_read, use_engine, NULL, who),
             cmocka_unit_test_prestate_setup_teardown(takes_the_newest_level, use_engine, NULL, who),
             cmocka_unit_test_prestate_setup_teardown(counts_series_of_labels_once, use_engine, NULL,
+                                                     who),
+            cmocka_unit_test_prestate_setup_teardown(lists_labels_that_are_found, use_engine, NULL,
                                                      who),
             cmocka_unit_test_prestate_setup_teardown(names_old_samples, use_engine, NULL, who),
         };
