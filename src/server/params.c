@@ -68,7 +68,7 @@ static bool is_straight(str path)
 static bool take_pair(str pair, arena *a, params *out, err *e)
 {
     if (!pair.n) return true;
-    if (out->v.n == PARAMS_MAX) return err_set(e, ERR_LIMIT, "more than %d parameters", PARAMS_MAX);
+    if (out->v.n == PARAMS_MAX) return err_set(e, ERR_USAGE, "more than %d parameters", PARAMS_MAX);
     const char *eq = memchr(pair.p, '=', pair.n);
     size_t n = eq ? (size_t)(eq - pair.p) : pair.n;
     param *p = vec_push(a, &out->v);

@@ -18,7 +18,7 @@ typedef struct params {
 enum { PARAMS_MAX = 64 };
 
 /* "/api/v1/tree?query=cpu%7B%7D&start=now-1h".  Memory is the arena's.  ERR_MALFORMED: an escape that is none, a path that climbs,
- * bytes that are no UTF-8; ERR_LIMIT: more than PARAMS_MAX. */
+ * bytes that are no UTF-8; ERR_USAGE: more than PARAMS_MAX. */
 NODISCARD bool params_parse(str target, arena *a, params *out, err *e);
 
 str params_get(const params *p, const char *key); /* the first; {NULL, 0}: not given */

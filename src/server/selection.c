@@ -1,6 +1,7 @@
 #include "server/selection.h"
 
 #include "base/ban.h"
+#include <string.h>
 
 bool selection_has(str key)
 {
@@ -15,8 +16,11 @@ static bool take_id(const params *p, const char *key, size_t n, arena *a, const 
                     err *e)
 {
     str text = params_get(p, key);
-    if (!text.p || *out) return true;
-    return store_id_parse(text, n, a, out, e) || err_in(e, "%s", key);
+    const uint8_t *own = *out;
+    if (!text.p) return true;
+    if (!store_id_parse(text, n, a, out, e)) return err_in(e, "%s", key);
+    return !own || memcmp(own, *out, n) == 0 ||
+           err_set(e, ERR_USAGE, "%s and query say different ids", key);
 }
 
 bool selection_of(const params *p, uint64_t now, arena *a, store_selector *out, err *e)
@@ -29,6 +33,7 @@ bool selection_of(const params *p, uint64_t now, arena *a, store_selector *out, 
         !take_id(p, "profile_id", 16, a, &out->profile_id, e) ||
         !params_time(p, "start", now, &out->start, e) || !params_time(p, "end", now, &out->end, e))
         return false;
-    if (out->end && out->start >= out->end) return err_set(e, ERR_USAGE, "end is not behind start");
+    if (params_get(p, "end").p && out->start >= out->end)
+        return err_set(e, ERR_USAGE, "end is not behind start");
     return true;
 }

@@ -160,6 +160,17 @@ static void test_selection(void **state)
         {"/?start=soon", "start wants a time such as now-1h, 2026-11-15T12:00:00Z or a Unix time, "
                          "not `soon`"},
         {"/?start=now&end=now-1h", "end is not behind start"},
+        {"/?start=0&end=0", "end is not behind start"},
+        {"/?end=0", "end is not behind start"},
+        {"/?query={trace_id=" TRACE "}&trace_id=" TRACE, NULL},
+        {"/?query={trace_id=" TRACE "}&trace_id=1af7651916cd43dd8448eb211c80319c",
+         "trace_id and query say different ids"},
+        {"/?query={trace_id=" TRACE ",trace_id=" TRACE "}",
+         "selector: expected one id of a kind (byte 84, at query)"},
+        {"/?query={trace_id!=12}", "selector: expected an id of 32 hex digits (byte 13, at query)"},
+        {"/?query={trace_id!=" TRACE ",span_id=~\"b.*\"}", NULL},
+        {"/?query={profile_id!=" TRACE "}",
+         "selector: expected = and an id of 32 hex digits (byte 45, at query)"},
         {"/?trace_id=12", "expected an id of 32 hex digits (at trace_id)"},
         {"/?span_id=b7ad6b716920333x", "expected an id of 16 hex digits (at span_id)"},
     };
