@@ -106,8 +106,8 @@ static void open_rig(rig *r)
     *r = (rig){.client = socket(AF_UNIX, SOCK_STREAM, 0)};
     r->loop = loop_open(world_system(), NULL, NULL, &e);
     http_limits o = {.body = 1 << 16, .bodies = 1 << 17, .streams = 8};
-    r->s =
-        http_server_open(r->loop, &o, &(http_server_events){on_admit, on_request, on_gone, r}, &e);
+    r->s = http_server_open(r->loop, &o,
+                            &(http_server_events){on_admit, on_request, on_gone, NULL, r}, &e);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
     MUST(r->loop && r->s && bind(fd, (struct sockaddr *)&a, sizeof(sa_family_t)) == 0);
     socklen_t n = sizeof a; /* the kernel chose a name */

@@ -64,6 +64,8 @@ typedef struct http_server_events {
     void (*request)(void *who, http_exchange *x);
     /* The sender of an unanswered request is gone: forget it, it is freed after this. */
     void (*gone)(void *who, http_exchange *x);
+    /* It says no more: it may wait for the answer, or be gone without our knowing.  May be NULL. */
+    void (*ended)(void *who, http_exchange *x);
     void *who;
 } http_server_events;
 

@@ -306,7 +306,9 @@ void client_on_turn(void *who)
 static bool on_ended(void *who, conn *k)
 {
     client *c = who;
+    const http_server_events *ev = &c->s->ev;
     c->closing = true;
+    for (http_exchange *x = c->exchanges; x && ev->ended; x = x->next) ev->ended(ev->who, x);
     return c->speaks == SPEAKS_HTTP1 && (c->exchanges || conn_unsent(k));
 }
 

@@ -50,6 +50,7 @@ static bool add_event(charting *x, uint32_t lane, const lane_event *event, uint6
     const view_part *p = &x->v->parts.v[event->part];
     uint32_t n = view_frames(x->v, p, &x->v->rows.v[event->row], x->stack), same = 0;
     bool saturated = false;
+    if (!stopper_step(x->v->stop, 1 + n, e)) return false;
     for (uint32_t i = 0, k = n; i + 1 < k; i++) {
         uint32_t t = x->stack[i];
         x->stack[i] = x->stack[--k];

@@ -9,6 +9,8 @@ enum {
     /* Frames with fewer samples on both sides together cannot pass any test that many others share.
      * Leaving them out by their sum, which the tests take as given, keeps the rate and gains power. */
     TESTED_LEAST = 6,
+    TEST_STEPS =
+        32, /* a test takes as long as so many steps of other work (base/stopper.h), about */
 };
 
 static bool out_of_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
@@ -133,7 +135,7 @@ static double p_of(const counter *c, uint64_t before, uint64_t after)
     return stat_share_p((stat_counts){before, c->n_before, after, c->n_after});
 }
 
-static bool test_all(diff *d, const counter *c, arena *a, err *e)
+static bool test_all(diff *d, const counter *c, stopper *stop, arena *a, err *e)
 {
     question *q = arena_array(a, 2 * d->n, sizeof *q);
     double *p = arena_array(a, 2 * d->n, sizeof *p);
@@ -147,6 +149,7 @@ static bool test_all(diff *d, const counter *c, arena *a, err *e)
             uint64_t before = count_of(cum ? b.cum : b.flat, c->size_before),
                      after = count_of(cum ? x.cum : x.flat, c->size_after);
             if (before + after < TESTED_LEAST) continue;
+            if (!stopper_step(stop, TEST_STEPS, e)) return false;
             q[n] = (question){i, cum};
             p[n++] = p_of(c, before, after);
         }
@@ -245,7 +248,7 @@ bool diff_of(const view *before, const view *after, const diff_opts *o, arena *a
         c.n_before = count_of(before->sum, c.size_before);
         c.n_after = count_of(after->sum, c.size_after);
         out->samples_before = (double)c.n_before, out->samples_after = (double)c.n_after;
-        if (!test_all(out, &c, a, e)) return false;
+        if (!test_all(out, &c, after->stop, a, e)) return false;
     }
     judge(out, o->by_cum);
     return true;

@@ -22,6 +22,7 @@ static bool add_up(const view *v, sums *s, err *e)
             const view_row *r = &v->rows.v[i];
             if (!r->value) continue;
             uint32_t n = view_frames(v, p, r, stack), stamp = (uint32_t)i + 1;
+            if (!stopper_step(v->stop, 1 + n, e)) return false;
             if (n) s->flat[stack[0]] = add_clamped(s->flat[stack[0]], r->value, &saturated);
             for (uint32_t f = 0; f < n; f++) {
                 uint32_t x = stack[f];

@@ -8,13 +8,14 @@
 enum { ROWS = 50 };
 #define SECOND UINT64_C(1000000000)
 
-static void fill(const view *v, heat *h, uint64_t end)
+static bool fill(const view *v, heat *h, uint64_t end, err *e)
 {
     bool saturated = false;
     for (size_t k = 0; k < v->parts.n; k++) {
         const view_part *p = &v->parts.v[k];
         for (size_t i = p->first_row; i < p->first_row + p->n_rows; i++) {
             sample s = sample_at(p->m, p->p, v->rows.v[i].sample);
+            if (!stopper_step(v->stop, 1 + s.n_times, e)) return false;
             for (uint32_t o = 0; o < s.n_times; o++) {
                 uint64_t time = s.times[o];
                 if (!view_has_time(p, time) || time < h->start || time >= end) continue;
@@ -26,6 +27,7 @@ static void fill(const view *v, heat *h, uint64_t end)
             }
         }
     }
+    return true;
 }
 
 bool heat_init(const heat_range *r, arena *a, heat *out, err *e)
@@ -56,7 +58,7 @@ bool heat_of(const view *v, const heat_range *r, arena *a, heat *out, err *e)
         own.end = t.end;
     }
     if (!heat_init(&own, a, out, e)) return false;
-    fill(v, out, own.end);
+    if (!fill(v, out, own.end, e)) return false;
     for (size_t i = 0; i < (size_t)out->columns * out->rows; i++)
         if (out->sum[i] > out->max) out->max = out->sum[i];
     return true;

@@ -32,6 +32,7 @@ static bool add_row(laying *x, uint32_t part, uint32_t row, bool intervals, err 
     sample s = sample_at(p->m, p->p, x->v->rows.v[row].sample);
     uint32_t who = 0, state = 0;
     bool known = false;
+    if (!stopper_step(x->v->stop, 1 + s.n_times, e)) return false;
     for (uint32_t i = 0; i < s.n_times; i++) {
         if (!view_has_time(p, s.times[i])) continue;
         if (!known && !thread_table_find(&x->out->threads, p->m, p->p, &s, &who, &state, e))

@@ -8,6 +8,9 @@
 
 #include "base/ban.h"
 
+/* A location takes as long as so many steps (base/stopper.h), with patterns. */
+enum { PLACE_STEPS = 64 };
+
 /* ---- patterns ---- */
 
 static bool compile(places *x, str text, const char *name, pattern **out, matcher *m, err *e)
@@ -306,7 +309,7 @@ bool places_init(places *x, view *v, const model *m, const profile *p, const sel
     x->n = m->dict.locations.n;
     if (!v->many.n && !vec_push(v->a, &v->many)) return query_no_memory(e);
     for (uint32_t i = 0; i < m->dict.locations.n; i++)
-        if (!put_location(x, i, e)) return false;
+        if (!stopper_step(v->stop, PLACE_STEPS, e) || !put_location(x, i, e)) return false;
     return true;
 }
 

@@ -200,6 +200,7 @@ static bool take_samples(rows *x, size_t first, err *e)
     bool window = o->start || o->end;
     int64_t before = v->total;
     for (size_t i = 0; i < x->p->n_samples; i++) {
+        if (!stopper_step(v->stop, 1, e)) return false;
         sample s = sample_at(x->m, x->p, i);
         int64_t value = LIKELY(s.n_values == 1) ? s.values[0] : sample_total(&s, &v->saturated);
         if (UNLIKELY(x->weight != 1)) value = weighted(value, x->weight, &v->saturated);
@@ -226,18 +227,20 @@ static bool take_samples(rows *x, size_t first, err *e)
 }
 
 /* Takes frames and stacks away; what is left moves together. */
-static void cut_rows(rows *x, size_t first)
+static bool cut_rows(rows *x, size_t first, err *e)
 {
     view *v = x->v;
     const uint32_t *stacks = x->n_keys ? x->pool.v : x->m->dict.frames.v;
     size_t n = first;
     for (size_t i = first; i < v->rows.n; i++) {
         view_row r = v->rows.v[i];
+        if (!stopper_step(v->stop, 1 + r.n, e)) return false;
         if (!places_cut(&x->places, stacks, &r.at, &r.n)) continue;
         v->sum = add_clamped(v->sum, r.value, &v->saturated);
         v->rows.v[n++] = r;
     }
     v->rows.n = n;
+    return true;
 }
 
 /* Room for the frames of the deepest row; rows that would be absurdly many frames are refused. */
@@ -341,7 +344,7 @@ static bool add_rows(rows *x, err *e)
         return query_no_memory(e);
     if (!take_samples(x, first, e)) return false;
     for (size_t i = 0; i < x->p->n_samples; i++) x->row_of[x->p->stack[i]] = 0;
-    cut_rows(x, first);
+    if (!cut_rows(x, first, e)) return false;
     view_part *part = vec_push(v->a, &v->parts);
     if (!part) return query_no_memory(e);
     *part = (view_part){.m = x->m,

@@ -15,6 +15,7 @@
  * selection does not grow with the patterns times the samples.  All is linear in the model. */
 #pragma once
 #include "base/err.h"
+#include "base/stopper.h"
 #include "model/model.h"
 #include "query/frame.h"
 
@@ -70,6 +71,7 @@ typedef struct view_part {
 typedef struct view {
     arena *a;
     frame_table *frames;
+    stopper *stop;  /* of this and of all that is made of it; NULL: it is never given up */
     str type, unit; /* of the values; "" when not set */
     VEC(view_part) parts;
     VEC(view_row) rows;

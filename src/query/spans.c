@@ -73,7 +73,7 @@ static int by_samples(const void *a, const void *b)
     return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-bool spans_of(const model *m, arena *a, span_rows *out, err *e)
+bool spans_of(const model *m, stopper *stop, arena *a, span_rows *out, err *e)
 {
     finding x = {.m = m, .a = a, .out = out};
     *out = (span_rows){0};
@@ -85,6 +85,7 @@ bool spans_of(const model *m, arena *a, span_rows *out, err *e)
         if (!type_of(&x, p, &type, e)) return false;
         for (size_t k = 0; k < p->n_samples; k++) {
             sample s = sample_at(m, p, k);
+            if (!stopper_step(stop, 1, e)) return false;
             if (!add_sample(&x, p, type, &s, e)) return false;
         }
     }

@@ -129,4 +129,4 @@ typedef struct span_rows {
 } span_rows;
 
 /* Of all profiles of a checked model; samples without a link are none. */
-NODISCARD bool spans_of(const model *m, arena *a, span_rows *out, err *e);
+NODISCARD bool spans_of(const model *m, stopper *stop, arena *a, span_rows *out, err *e);

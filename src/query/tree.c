@@ -125,6 +125,7 @@ static bool add_rows(growing *g, const view *v, const tree_opts *o, err *e)
             const view_row *r = &v->rows.v[i];
             if (!r->value) continue;
             uint32_t n = view_frames(v, p, r, stack);
+            if (!stopper_step(v->stop, 1 + n, e)) return false;
             if (!o->inverted) reverse(stack, n);
             if (o->max_depth && n > o->max_depth) n = o->max_depth;
             if (!add_stack(g, stack, n, r->value, &saturated, e)) return false;

@@ -87,6 +87,12 @@ void answer_texts(answer_node *in, const char *key, const str *v, size_t n)
     put_many(in, key, ANSWER_TEXTS, v, n);
 }
 
+bool answer_goes_on(const answer_node *x)
+{
+    bool column = x->kind >= ANSWER_I64S;
+    return stopper_step(x->of->stop, 1 + (column ? x->n : 0), &x->of->why);
+}
+
 /* ---- cutting ---- */
 
 void answer_may_cut(answer_node *x) { x->cuts = true; }

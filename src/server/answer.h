@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/stopper.h"
 #include "base/str.h"
 #include "model/model.h"
 
@@ -54,7 +55,9 @@ struct answer_node {
 
 struct answer {
     arena *a;
-    bool failed; /* no memory: what was put last is not there */
+    bool failed;   /* no memory: what was put last is not there */
+    stopper *stop; /* of encoding; may be NULL */
+    err why;       /* it was given up */
     answer_node root, spare;
 };
 
@@ -87,6 +90,9 @@ bool answer_shorten(answer *w, size_t *left);
 void answer_drop_after(answer_node *in, answer_node *last);
 
 /* ---- encodings ---- */
+
+/* Before a node is put; false: it is given up, and x->of->why says why. */
+bool answer_goes_on(const answer_node *x);
 
 /* Puts the whole answer; out->limit is its budget.  ERR_LIMIT. */
 typedef bool answer_encode(const answer *w, buf *out, err *e);

@@ -154,7 +154,10 @@ static void put_data(buf *b, const answer_node *x)
     switch (x->kind) {
     case ANSWER_OBJECT:
     case ANSWER_LIST:
-        for (const answer_node *y = x->first; y && !b->failed; y = y->next) put_data(b, y);
+        for (const answer_node *y = x->first; y && !b->failed; y = y->next) {
+            if (!answer_goes_on(y)) b->failed = true;
+            put_data(b, y);
+        }
         return;
     case ANSWER_TEXTS: put_texts(b, x); break;
     case ANSWER_F64S: buf_put(b, x->p, x->n * sizeof(double)); break;

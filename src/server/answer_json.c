@@ -29,6 +29,7 @@ static void put_column(void *who, json_out *o, const answer_node *x)
 static void put_members(json_out *o, const answer_node *x, answer_column *column, void *who)
 {
     for (const answer_node *y = x->first; y && !o->b->failed; y = y->next) {
+        if (!answer_goes_on(y)) o->b->failed = true;
         if (x->kind == ANSWER_OBJECT) json_put_key(o, y->key);
         answer_json_put(o, y, column, who);
     }

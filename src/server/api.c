@@ -4,6 +4,7 @@
 #include "wire/json.h"
 #include "base/ban.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,9 @@ typedef struct question {
     arena arena;
     err e;
     bool later; /* of an error: worth another try */
+    stopper stop;
+    uint64_t began;          /* to work on it */
+    atomic_bool gone, ended; /* set by the loop's thread, asked by the one that works */
 } question;
 
 struct api {
@@ -28,6 +32,7 @@ struct api {
     pool *pool;
     api_opts o;
     api_counted n;
+    atomic_bool ending;   /* asked by those that work */
     uint64_t seed;        /* of hash tables: random */
     pthread_mutex_t lock; /* of `idle` */
     store *readers[MAX_READERS];
@@ -58,6 +63,26 @@ bool api_has(const http_message *m) { return str_starts(m->path, STR(ROOT)); }
 
 /* ---- in the pool ---- */
 
+/* Reading ends at max_time with what was found.  What is made of it has half as long again, and a second at least. */
+static bool is_over(void *who, err *e)
+{
+    question *q = who;
+    const api *a = q->of;
+    const uint64_t read = q->k.budget.max_ns, rest = read / 2 > NS_PER_S ? read / 2 : NS_PER_S;
+    if (atomic_load_explicit(&q->gone, memory_order_relaxed))
+        return !err_set(e, ERR_SYS, "nobody waits for the answer any more");
+    if (atomic_load_explicit(&q->ended, memory_order_relaxed) && pool_waiting(a->pool)) {
+        q->later = true;
+        return !err_set(e, ERR_LIMIT, "others wait, and who asked this may be gone");
+    }
+    if (atomic_load_explicit(&a->ending, memory_order_relaxed)) {
+        q->later = true;
+        return !err_set(e, ERR_LIMIT, "the server is going away");
+    }
+    if (world_now(loop_world(a->loop)) - q->began <= read + rest) return false;
+    return !err_set(e, ERR_LIMIT, "max_time: the answer took too long; ask for less");
+}
+
 /* A buffer that grows doubles: what it did not need is given back. */
 static void shrink(buf *b)
 {
@@ -71,6 +96,8 @@ static void work(job *j)
     api *a = q->of;
     q->e = (err){0};
     q->later = false;
+    q->began = world_now(loop_world(a->loop));
+    if (!stopper_now(&q->stop, &q->e)) return;
     if (!(q->k.store = take_reader(a))) {
         err_set(&q->e, ERR_LIMIT, "too many questions at once");
         q->later = true;
@@ -235,6 +262,8 @@ void api_request(api *a, http_exchange *x)
                     .of = a,
                     .x = x,
                     .arena = {.budget = a->o.memory, .seed = a->seed}};
+    q->stop = (stopper){.over = is_over, .who = q};
+    q->k.stop = &q->stop;
     *http_exchange_user(x) = q;
     if (!take_request(q, http_exchange_message(x)) || !has_room(q, 0)) {
         finish(q);
@@ -254,7 +283,15 @@ void api_gone(api *a, http_exchange *x)
     question *q = *http_exchange_user(x);
     if (!q) return;
     q->x = NULL;
+    atomic_store_explicit(&q->gone, true, memory_order_relaxed);
     a->n.gone++;
+}
+
+void api_ended(api *a, http_exchange *x)
+{
+    (void)a;
+    question *q = *http_exchange_user(x);
+    if (q) atomic_store_explicit(&q->ended, true, memory_order_relaxed);
 }
 
 void api_refuse(api *a, http_exchange *x, verdict v, const char *why)
@@ -298,6 +335,11 @@ api *api_open(loop *l, pool *p, const api_opts *o, err *e)
         a->idle[a->n_idle++] = s;
     }
     return a;
+}
+
+void api_end(api *a)
+{
+    if (a) atomic_store_explicit(&a->ending, true, memory_order_relaxed);
 }
 
 void api_close(api *a)

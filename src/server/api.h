@@ -2,7 +2,8 @@
  *
  *   GET /api/v1/NAME?query=SELECTOR&start=TIME&end=TIME ─► a job of the pool ─► store ─► query ─► JSON, or bytes
  *
- * Each question has a budget of time and memory; an answer that reached it says so ("partial", "why"). */
+ * Each question has a budget of time and memory; an answer that reached it while it was reading says so ("partial", "why"), one that
+ * could not be made of what was read in time is refused.  A question whose asker is gone is given up. */
 #pragma once
 #include "net/http_server.h"
 #include "server/ingest.h"
@@ -30,14 +31,17 @@ typedef struct api_counted {
 typedef struct api_opts {
     const char *store; /* its directory: readers open it once each */
     unsigned readers;  /* questions at a time; 0: 2 */
-    uint64_t max_ns;   /* for a question; 0: 20 s */
-    size_t memory;     /* for a question; 0: 512 MiB */
+    uint64_t
+        max_ns; /* for reading what a question is about; 0: 20 s.  Half of it, or 1 s, for the rest */
+    size_t memory; /* for a question; 0: 512 MiB */
     /* Who was turned away; may be NULL. */
     void (*refused)(void *who, const char *sender, verdict v, const char *why);
     void *who;
 } api_opts;
 
 NODISCARD api *api_open(loop *l, pool *p, const api_opts *o, err *e);
+/* From now on questions are given up soon: the server is going away. */
+void api_end(api *a);
 void api_close(api *a);
 
 /* Is the path one of ours? */
@@ -45,6 +49,8 @@ bool api_has(const http_message *m);
 /* Will be answered. */
 void api_request(api *a, http_exchange *x);
 void api_gone(api *a, http_exchange *x);
+/* Its asker says no more, and may be gone: others go first. */
+void api_ended(api *a, http_exchange *x);
 /* Turned away before anybody looked at the question: VERDICT_UNAUTHENTICATED, VERDICT_FOREIGN. */
 void api_refuse(api *a, http_exchange *x, verdict v, const char *why);
 

@@ -99,9 +99,11 @@ static bool read_side(comparing *x, const store_selector *q, unsigned share, mod
     bool tags = x->o.tagfocus.n || x->o.tagignore.n || x->o.tagroot.n || x->o.tagleaf.n;
     store_read_opts o = {
         .budget = ask_budget(k, share), .names = true, .by_series = true, .by_attributes = tags};
-    if (!store_read_sums(k->store, q, &o, k->a, m, &looked, e)) return false;
+    if (!store_read_sums(k->store, q, &o, k->a, m, &looked, e) || !stopper_now(k->stop, e))
+        return false;
     ask_looked(k, &looked);
     view_init(v, &x->frames, k->a);
+    v->stop = k->stop;
     return ask_view(m, &x->o, v, e);
 }
 

@@ -22,7 +22,7 @@ bool api_export(ask *k, err *e)
         return false;
     bool ok = sums ? store_read_sums(k->store, &k->q, &o, k->a, &m, &k->looked, e)
                    : store_read(k->store, &k->q, &o, k->a, &m, &k->looked, e);
-    if (!ok) return false;
+    if (!ok || !stopper_now(k->stop, e)) return false;
     if (k->looked.partial)
         return err_set(e, ERR_LIMIT, "the answer would be too large: %s; ask for less time",
                        k->looked.why);

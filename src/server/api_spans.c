@@ -82,7 +82,7 @@ bool api_spans(ask *k, err *e)
     store_read_opts o = {.budget = ask_budget(k, 2)};
     if (!store_read(k->store, &k->q, &o, k->a, &m, &looked, e)) return false;
     ask_looked(k, &looked);
-    if (!spans_of(&m, k->a, &s, e)) return false;
+    if (!spans_of(&m, k->stop, k->a, &s, e)) return false;
     answer_node *types = answer_list(&k->w.root, "types");
     for (size_t i = 0; i < s.types.n; i++) {
         answer_node *x = answer_object(types, NULL);

@@ -80,6 +80,7 @@ static bool encode(ask *k, err *e)
         k->body.failed = false;
         k->body.limit = k->max_bytes;
         if (k->as->encode(&k->w, &k->body, &why)) break;
+        if (k->w.why.code) return *e = k->w.why, false;
         answer_drop_after(&k->w.root, last);
         if (!answer_shorten(&k->w, &shown)) return *e = why, false;
         k->looked.partial = false; /* the last word on it */
@@ -107,11 +108,13 @@ static bool pack_body(ask *k, err *e)
 bool ask_answer(ask *k, err *e)
 {
     answer_init(&k->w, k->a);
+    k->w.stop = k->budget.stop = k->stop;
     answer_i64(&k->w.root, "schema", 1);
     if (!check_params(k, e) || !take_encoding(k, e) || !take_budget(k, e) ||
         !selection_of(&k->p, k->now, k->a, &k->q, e))
         return false;
     if (!k->route->answer(k, e)) return e->code ? false : ask_no_memory(e);
+    if (!stopper_now(k->stop, e)) return false;
     return (k->type || encode(k, e)) && pack_body(k, e);
 }
 
@@ -232,11 +235,12 @@ static bool read_view(ask *k, bool sums, model *m, frame_table *f, view *v, err 
                             .by_attributes = tags};
     bool ok = sums ? store_read_sums(k->store, &k->q, &read, k->a, m, &looked, e)
                    : store_read(k->store, &k->q, &read, k->a, m, &looked, e);
-    if (!ok) return false;
+    if (!ok || !stopper_now(k->stop, e)) return false;
     ask_looked(k, &looked);
     o.by_sample = !sums;
     if (!frame_table_init(f, by, k->a, e)) return false;
     view_init(v, f, k->a);
+    v->stop = k->stop;
     return ask_view(m, &o, v, e);
 }
 

@@ -2,6 +2,7 @@
  *
  *   params ─ checked against the route's ─► selector ─► route->answer ─► answer ─► encoding ─► body */
 #pragma once
+#include "base/stopper.h"
 #include "query/select.h"
 #include "server/answer.h"
 #include "server/params.h"
@@ -21,6 +22,7 @@ typedef struct ask {
     arena *a;     /* with the budget of the question */
     uint64_t now; /* Unix ns */
     store_budget budget;
+    stopper *stop;    /* looked at by all that takes a while; NULL: it is never given up */
     size_t max_bytes; /* of the answer */
     store_selector q; /* query, start, end, trace_id, span_id, profile_id */
     store_answer looked;
@@ -32,7 +34,7 @@ typedef struct ask {
     bool packed;      /* the body is gzip */
 } ask;
 
-/* Reads the parameters, answers and encodes: k->p, rest, route, store, a, now and budget are set.  ERR_USAGE: what was asked (400);
+/* Reads the parameters, answers and encodes: k->p, rest, route, store, a, now, budget and stop are set.  ERR_USAGE: what was asked (400);
  * ERR_UNSUPPORTED: there is no such thing (404); ERR_LIMIT: too much (503); others: 500. */
 NODISCARD bool ask_answer(ask *k, err *e);
 

@@ -202,10 +202,16 @@ static void on_gone(void *who, http_exchange *x)
         ingest_gone(s->ingest, x);
 }
 
+static void on_ended(void *who, http_exchange *x)
+{
+    server *s = who;
+    if (api_has(http_exchange_message(x))) api_ended(s->api, x);
+}
+
 http_server_events server_requests(server *s)
 {
     return (http_server_events){
-        .admit = on_admit, .request = on_request, .gone = on_gone, .who = s};
+        .admit = on_admit, .request = on_request, .gone = on_gone, .ended = on_ended, .who = s};
 }
 
 void server_on_refused(void *who, const char *peer, verdict v, const char *why)

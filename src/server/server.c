@@ -185,6 +185,7 @@ void server_close(server *s)
 {
     if (!s) return;
     if (s->loop) loop_disarm(s->loop, &s->look), loop_disarm(s->loop, &s->watchdog);
+    api_end(s->api);
     pool_close(s->pool);
     pool_close(s->asked);
     store_close(s->store);

@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 #include "wire/otlp.h"
+#include "base/stopper.h"
 #include "base/ban.h"
 
 enum { TRIES = 50 };
@@ -296,6 +297,8 @@ bool look_over(look *k, const world *w)
     if (k->a && k->budget.max_bytes && k->a->used >= k->budget.max_bytes)
         why = "the budget of bytes was reached";
     if (world_now(w) >= k->deadline) why = "the budget of time was reached";
+    err given_up = {0};
+    if (!stopper_now(k->budget.stop, &given_up)) why = given_up.msg;
     if (!why) return false;
     x->partial = true;
     snprintf(x->why, sizeof x->why, "%s", why);

@@ -163,6 +163,7 @@ typedef struct store_budget {
     uint64_t max_samples; /* in the answer; 0: no limit */
     size_t max_bytes;     /* of the arena; 0: its budget */
     uint64_t max_ns;      /* of time; 0: no limit */
+    struct stopper *stop; /* asked now and then; may be NULL */
 } store_budget;
 
 typedef struct store_answer {

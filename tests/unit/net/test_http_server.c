@@ -20,7 +20,7 @@ typedef struct rig {
     http_server *s;
     uint16_t port;
     http_exchange *kept; /* a request to /later */
-    unsigned requests, gone;
+    unsigned requests, gone, ended;
     http_trouble trouble; /* of the last request */
 } rig;
 
@@ -69,14 +69,21 @@ static void on_gone(void *who, http_exchange *x)
     if (r->kept == x) r->kept = NULL;
 }
 
+static void on_ended(void *who, http_exchange *x)
+{
+    rig *r = who;
+    r->ended++;
+    assert_ptr_equal(r->kept, x);
+}
+
 static void open_rig(rig *r, const http_limits *o)
 {
     err e = {0};
     *r = (rig){.world = *world_system()};
     r->world.now = skewed_now, r->world.who = r;
     r->loop = loop_open(&r->world, NULL, NULL, &e);
-    r->s =
-        http_server_open(r->loop, o, &(http_server_events){on_admit, on_request, on_gone, r}, &e);
+    r->s = http_server_open(r->loop, o,
+                            &(http_server_events){on_admit, on_request, on_gone, on_ended, r}, &e);
     int fd = net_listen(STR("127.0.0.1:0"), &e);
     assert_ok(fd >= 0, &e);
     assert_true(net_is_loopback(fd));
@@ -270,6 +277,7 @@ static void test_half_closed(void **state)
     assert_true(strstr(hear(fd, &over), "GET /a ") && !over);
     assert_string_equal(hear(half, &over), "");
     assert_true(over);
+    assert_int_equal(r.ended, 1);
     answer(r.kept);
     spin(&r);
     assert_true(strstr(hear(fd, &over), "GET /later ") && over);

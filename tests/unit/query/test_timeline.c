@@ -195,7 +195,7 @@ static void test_spans(void **state)
     fixture x;
     span_rows s;
     seen(&x, &(select_opts){.all = true});
-    assert_true(spans_of(&x.m, &x.a, &s, &x.e));
+    assert_true(spans_of(&x.m, NULL, &x.a, &s, &x.e));
     assert_int_equal(s.v.n, 2);
     assert_u64(s.v.v[0].sum, 13);
     assert_u64(s.v.v[0].n_samples, 3);
