@@ -205,10 +205,50 @@ void http_message_free(http_message *m)
     *m = (http_message){0};
 }
 
+static bool same_word(str a, str b) { return a.n == b.n && (!a.n || !strncasecmp(a.p, b.p, a.n)); }
+
 str http_headers_get(const http_headers *h, const char *name)
 {
-    size_t n = strlen(name);
     for (size_t i = 0; i < h->n; i++)
-        if (h->v[i].name.n == n && !strncasecmp(h->v[i].name.p, name, n)) return h->v[i].value;
+        if (same_word(h->v[i].name, str_of(name))) return h->v[i].value;
     return (str){0};
+}
+
+/* ---- wishes (RFC 9110, 12.4) ---- */
+
+/* What stands before `end` (or all), without blanks around it; *rest: what stands behind. */
+static str next_part(str *rest, char end)
+{
+    const char *at = rest->n ? memchr(rest->p, end, rest->n) : NULL;
+    str part = {rest->p, at ? (size_t)(at - rest->p) : rest->n};
+    size_t used = part.n + (at != NULL);
+    *rest = (str){rest->p + used, rest->n - used};
+    while (part.n && (part.p[0] == ' ' || part.p[0] == '\t')) part.p++, part.n--;
+    while (part.n && (part.p[part.n - 1] == ' ' || part.p[part.n - 1] == '\t')) part.n--;
+    return part;
+}
+
+/* ;q=0.25 among the parameters of an entry; without one 1000. */
+static int weight_of(str params)
+{
+    while (params.n) {
+        str p = next_part(&params, ';');
+        if (p.n < 3 || (p.p[0] | 32) != 'q' || p.p[1] != '=') continue;
+        int v = (p.p[2] - '0') * 1000, unit = 100;
+        for (size_t i = 4; i < p.n && unit; i++, unit /= 10) v += unit * (p.p[i] - '0');
+        return v < 0 ? 0 : v > 1000 ? 1000 : v;
+    }
+    return 1000;
+}
+
+int http_headers_wish(const http_headers *h, const char *name, str what)
+{
+    for (size_t i = 0; i < h->n; i++) {
+        if (!same_word(h->v[i].name, str_of(name))) continue;
+        for (str rest = h->v[i].value; rest.n;) {
+            str entry = next_part(&rest, ',');
+            if (same_word(next_part(&entry, ';'), what)) return weight_of(entry);
+        }
+    }
+    return -1;
 }

@@ -87,3 +87,11 @@ void http_message_free(http_message *m);
 
 /* The first value under this name, any case; {NULL, 0}: none. */
 str http_headers_get(const http_headers *h, const char *name);
+/* What a list of wishes (accept, accept-encoding) gives `what`, in thousandths: 0 refuses it; -1: the list does not name it. */
+int http_headers_wish(const http_headers *h, const char *name, str what);
+/* accept-encoding has gzip, or anything. */
+static inline bool http_takes_gzip(const http_headers *h)
+{
+    int q = http_headers_wish(h, "accept-encoding", STR("gzip"));
+    return (q < 0 ? http_headers_wish(h, "accept-encoding", STR("*")) : q) > 0;
+}

@@ -151,6 +151,22 @@ static void put_error(buf *b, const err *e)
     json_put_object_end(&o);
 }
 
+static void reply_method(api *a, http_exchange *x)
+{
+    err e = {0};
+    buf b = {0};
+    http_header head[] = {{STR("content-type"), STR("application/json")},
+                          {STR("cache-control"), STR("no-store")},
+                          {STR("x-content-type-options"), STR("nosniff")},
+                          {STR("allow"), STR("GET, HEAD")}};
+    a->n.questions++;
+    a->n.wrong++;
+    err_set(&e, ERR_USAGE, "questions are asked with GET");
+    put_error(&b, &e);
+    http_answer(
+        x, &(http_response){.status = 405, .head = head, .n_head = ARRAY_LEN(head), .body = &b});
+}
+
 /* Of an error; `later`: it may be asked again. */
 static void reply_error(api *a, http_exchange *x, const err *e, bool later)
 {
@@ -217,21 +233,21 @@ static void worked(job *j) { finish((question *)j); }
 
 /* ---- the loop's side ---- */
 
-/* Copied: the message goes with its sender. */
-static bool take_accept(question *q, str text)
+/* The encoding that is wished for most; of equals the later one, which somebody had to name. */
+static const answer_encoding *accepted(const http_headers *h)
 {
-    char *p = arena_alloc(&q->arena, text.n + 1);
-    if (!p) return err_set(&q->e, ERR_LIMIT, "out of memory");
-    if (text.n) memcpy(p, text.p, text.n);
-    q->k.accept = (str){p, text.n};
-    return true;
+    const answer_encoding *best = NULL;
+    int most = 1;
+    for (size_t i = 0; i < ANSWER_ENCODINGS; i++) {
+        int q = http_headers_wish(h, "accept", str_of(answer_encodings[i].type));
+        if (q >= most) most = q, best = &answer_encodings[i];
+    }
+    return best;
 }
 
 static bool take_request(question *q, http_message *m)
 {
     const world *w = loop_world(q->of->loop);
-    if (!str_eq(m->method, STR("GET")) && !str_eq(m->method, STR("HEAD")))
-        return err_set(&q->e, ERR_USAGE, "questions are asked with GET");
     if (!params_parse(m->path, &q->arena, &q->k.p, &q->e)) return false;
     str path = q->k.p.path;
     bool ours = str_starts(path, STR(ROOT));
@@ -240,9 +256,8 @@ static bool take_request(question *q, http_message *m)
         return err_set(&q->e, ERR_UNSUPPORTED,
                        "there is no such question; docs/query-api.md has the list");
     q->k.a = &q->arena;
-    if (!take_accept(q, http_headers_get(&m->head, "accept"))) return false;
-    str codings = http_headers_get(&m->head, "accept-encoding");
-    q->k.takes_gzip = codings.n && memmem(codings.p, codings.n, "gzip", 4);
+    q->k.accepted = accepted(&m->head);
+    q->k.takes_gzip = http_takes_gzip(&m->head);
     q->k.now = w->wall(w->who);
     q->k.budget = (store_budget){.max_ns = q->of->o.max_ns};
     return true;
@@ -250,6 +265,11 @@ static bool take_request(question *q, http_message *m)
 
 void api_request(api *a, http_exchange *x)
 {
+    str method = http_exchange_message(x)->method;
+    if (!str_eq(method, STR("GET")) && !str_eq(method, STR("HEAD"))) {
+        reply_method(a, x);
+        return;
+    }
     question *q = calloc(1, sizeof *q);
     a->n.questions++;
     if (!q) {

@@ -27,13 +27,10 @@ static bool check_params(const ask *k, err *e)
 static bool take_encoding(ask *k, err *e)
 {
     str name = params_get(&k->p, "encoding");
-    k->as = &answer_encodings[0];
-    for (size_t i = 0; i < ANSWER_ENCODINGS; i++) {
-        const answer_encoding *x = &answer_encodings[i];
-        if (name.n ? str_eq(name, str_of(x->name))
-                   : i && k->accept.n && memmem(k->accept.p, k->accept.n, x->type, strlen(x->type)))
-            return k->as = x, true;
-    }
+    k->as = k->accepted ? k->accepted : &answer_encodings[0];
+    for (size_t i = 0; name.n && i < ANSWER_ENCODINGS; i++)
+        if (str_eq(name, str_of(answer_encodings[i].name)))
+            return k->as = &answer_encodings[i], true;
     return !name.p || err_set(e, ERR_USAGE, "encoding wants json or binary");
 }
 

@@ -15,8 +15,8 @@
 typedef struct ask {
     params p;
     const ask_route *route;
-    str rest;   /* what stands for {...} in the route's path */
-    str accept; /* the header; empty: anything */
+    str rest;                        /* what stands for {...} in the route's path */
+    const answer_encoding *accepted; /* that the asker would rather have; NULL: any */
     bool takes_gzip;
     store *store; /* a reader of our own */
     arena *a;     /* with the budget of the question */

@@ -42,10 +42,11 @@ static void give_text(http_exchange *x, unsigned status, const char *text)
     buf b = {0};
     http_header head[] = {{STR("content-type"), STR("text/plain; charset=utf-8")},
                           {STR("x-content-type-options"), STR("nosniff")},
-                          {STR("cache-control"), STR("no-store")}};
+                          {STR("cache-control"), STR("no-store")},
+                          {STR("allow"), STR("GET, HEAD")}};
     buf_z(&b, text);
-    http_answer(
-        x, &(http_response){.status = status, .head = head, .n_head = ARRAY_LEN(head), .body = &b});
+    size_t n_head = ARRAY_LEN(head) - (status != 405);
+    http_answer(x, &(http_response){.status = status, .head = head, .n_head = n_head, .body = &b});
 }
 
 /* For who does not take gzip: curl and people with it. */
@@ -64,7 +65,7 @@ static void give_asset(http_exchange *x, const page_asset *f)
 {
     const http_message *m = http_exchange_message(x);
     bool known = contains(http_headers_get(&m->head, "if-none-match"), f->etag);
-    bool packed = contains(http_headers_get(&m->head, "accept-encoding"), STR("gzip"));
+    bool packed = http_takes_gzip(&m->head);
     bool lasting = !str_eq(f->path, STR("/"));
     http_header head[] = {
         {STR("etag"), f->etag},

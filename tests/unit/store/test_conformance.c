@@ -493,7 +493,7 @@ static void counts_series_of_labels_once(void **state)
 static void lists_labels_that_are_found(void **state)
 {
     (void)state;
-    under_test *t = begin(NULL, engine->open);
+    under_test *t = begin_with(NULL);
     arena a = {0};
     for (uint8_t i = 0; i < 2; i++) {
         model m = simple(&a, "shop", i ? "cpu" : "alloc", NOON, NS_PER_S, 9, (uint8_t)(1 + i));
