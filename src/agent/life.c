@@ -262,5 +262,8 @@ void life_retire(void)
         c->o.say(c->o.who,
                  "the program changes privileges or namespaces or forbids system calls, which our "
                  "threads would be in the way of: the profile ends here");
+    int cancel =
+        not_cancelled(); /* waiting is a point of cancellation, the program's call is none */
     end_capture();
+    pthread_setcancelstate(cancel, NULL);
 }

@@ -1,7 +1,7 @@
 /* span/internal.h - the record of a thread, and what the parts of the publisher share.
  *
  * This room runs inside other people's programs: it needs libc alone, allocates nothing and takes of
- * the tree only base/compiler.h and base/utf8. */
+ * the tree only base/compiler.h, base/utf8 and, for the reader, unwind/arch.h. */
 #pragma once
 #include "base/compiler.h"
 #include "kiln/span.h"

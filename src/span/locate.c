@@ -21,6 +21,7 @@ typedef struct tables {
     const char *strings;
     size_t n_strings;
     const uint32_t *gnu_hash, *hash;
+    bool stays; /* linked so that it cannot be unloaded */
 } tables;
 
 /* glibc has added the base where the object is writable; musl and the vdso have not. */
@@ -42,6 +43,7 @@ static bool read_tables(const struct dl_phdr_info *o, tables *t)
         if (d->d_tag == DT_STRSZ) t->n_strings = d->d_un.d_val;
         if (d->d_tag == DT_GNU_HASH) t->gnu_hash = (const uint32_t *)at;
         if (d->d_tag == DT_HASH) t->hash = (const uint32_t *)at;
+        if (d->d_tag == DT_FLAGS_1) t->stays = d->d_un.d_val & DF_1_NODELETE;
     }
     return t->symbols && t->strings && (t->gnu_hash || t->hash);
 }
@@ -89,8 +91,10 @@ static int look_in(struct dl_phdr_info *o, size_t size, void *arg)
     if (!o->dlpi_tls_modid || !read_tables(o, &t)) return 0;
     const ElfW(Sym) *s = t.gnu_hash ? by_gnu_hash(&t) : by_hash(&t);
     if (!s) return 0;
-    *place = (span_place){
-        .kind = SPAN_DYNAMIC, .offset = (int64_t)s->st_value, .module = o->dlpi_tls_modid};
+    *place = (span_place){.kind = SPAN_DYNAMIC,
+                          .offset = (int64_t)s->st_value,
+                          .module = o->dlpi_tls_modid,
+                          .stays = t.stays || !*o->dlpi_name}; /* or it is the program */
     return 1;
 }
 
@@ -133,5 +137,7 @@ span_place span_locate(void)
     dl_iterate_phdr(look_in, &place);
     uintptr_t distance = place.kind == SPAN_DYNAMIC ? distance_in_all(place.module) : 0;
     if (!distance) return place;
-    return (span_place){SPAN_STATIC, place.offset + (int64_t)distance, place.module};
+    place.kind = SPAN_STATIC;
+    place.offset += (int64_t)distance;
+    return place;
 }

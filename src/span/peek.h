@@ -16,6 +16,8 @@ typedef struct span_place {
     } kind;
     int64_t offset; /* from the thread pointer, or in the module's block */
     size_t module;
+    bool
+        stays; /* nobody can unload whoever has it: what it points to is there as long as the thread */
 } span_place;
 
 /* Looks for the variable in everything that is loaded.  Starts a thread for a moment, if there is one, to see
@@ -32,5 +34,7 @@ typedef struct span_record {
 
 /* The calling thread's record; false: it has none, or is changing it.  Bytes of attrs behind n_attrs
  * are not touched.  A record that claims more than it may hold is cut to what it may.
- * Async-signal-safe.  The pointer is the publisher's and is trusted, as code in the same process is. */
+ * Async-signal-safe.  The pointer of a publisher that stays is trusted, as code in the same process is.  One that can be
+ * unloaded may be gone, and something else lie there, before anybody locates again: then the kernel is asked
+ * whether the memory can be read, and nonsense may be read but nothing faults. */
 NODISCARD bool span_peek(const span_place *at, span_record *out);

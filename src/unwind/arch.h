@@ -1,4 +1,4 @@
-/* unwind/arch.h - what differs between processors, for the unwinder. */
+/* unwind/arch.h - what differs between processors, for the unwinder and others that run in signal handlers. */
 #pragma once
 #include "unwind/unwind.h"
 #include <sys/syscall.h>
@@ -102,3 +102,11 @@ static inline long arch_syscall4(long nr, long a, long b, long c, long d)
 #else
 #error "no unwinder for this processor yet: say here what its contexts look like"
 #endif
+
+/* May the 8 bytes at `at` be read?  rt_sigprocmask copies the set before it looks at `how`, and this `how` does not
+ * exist: EFAULT or EINVAL, and nothing is changed.  Unlike mincore it also knows pages without permission to read. */
+static inline bool arch_readable(uintptr_t at)
+{
+    enum { SIGSET_BYTES = 8, E_FAULT = 14 };
+    return arch_syscall4(SYS_rt_sigprocmask, ~0L, (long)at, 0, SIGSET_BYTES) != -E_FAULT;
+}

@@ -5,7 +5,7 @@
 /* The usual frame: CFA = fp + 16, fp saved at CFA - 16.  Both processors have it. */
 enum { RULE_FRAME = RULE_FP | 2 << 3 | 2 << 15, RULE_FRAME_MASK = (1 << 22) - 1 };
 
-enum { PAGE = 4096, SIGSET_BYTES = 8, E_FAULT = 14 };
+enum { PAGE = 4096 };
 
 /* ---- the part of the stack that may be read ---- */
 
@@ -15,13 +15,6 @@ typedef struct window {
     uint32_t probes; /* pages that may still be asked about */
 } window;
 
-/* rt_sigprocmask copies the set before it looks at `how`, and this `how` does not exist: EFAULT or
- * EINVAL, and nothing is changed.  Unlike mincore it also knows pages without permission to read. */
-static bool page_readable(uintptr_t page)
-{
-    return arch_syscall4(SYS_rt_sigprocmask, ~0L, (long)page, 0, SIGSET_BYTES) != -E_FAULT;
-}
-
 /* A function that is returning may have its saved registers below sp already, in the red zone. */
 static window window_at(uintptr_t sp, const unwind_stack *stack)
 {
@@ -30,8 +23,8 @@ static window window_at(uintptr_t sp, const unwind_stack *stack)
         lo = lo < stack->lo ? stack->lo : lo;
         return (window){lo, stack->hi - 8 - lo, 0};
     }
-    if (page < PAGE || !page_readable(page)) return (window){1, 0, 0}; /* no word begins at 1 */
-    if (lo < page && page_readable(page - PAGE)) /* else sp is at the very end of its stack */
+    if (page < PAGE || !arch_readable(page)) return (window){1, 0, 0}; /* no word begins at 1 */
+    if (lo < page && arch_readable(page - PAGE)) /* else sp is at the very end of its stack */
         return (window){page - PAGE, 2 * PAGE - 8, UNWIND_PROBES_MAX - 2};
     return (window){page, PAGE - 8, UNWIND_PROBES_MAX - 1};
 }
@@ -41,7 +34,7 @@ static NOINLINE bool window_grow(window *w, uintptr_t at)
 {
     if (at < w->lo) return false;
     while (at - w->lo > w->span) {
-        if (!w->probes || !page_readable(w->lo + w->span + 8)) return false;
+        if (!w->probes || !arch_readable(w->lo + w->span + 8)) return false;
         w->probes--;
         w->span += PAGE;
     }
@@ -243,8 +236,8 @@ static uint32_t stub_offset(const walk *k, const unwind_snapshot *s)
     uintptr_t pc = k->f.r.pc;
     const unwind_object *o = k->f.exact && s ? object_at(s, pc) : NULL;
     if (!o || pc - o->lo < ARCH_STUB || o->hi - pc < ARCH_STUB) return 0;
-    if (!page_readable((pc - ARCH_STUB) & ~(uintptr_t)7) ||
-        !page_readable((pc + ARCH_STUB - 1) & ~(uintptr_t)7))
+    if (!arch_readable((pc - ARCH_STUB) & ~(uintptr_t)7) ||
+        !arch_readable((pc + ARCH_STUB - 1) & ~(uintptr_t)7))
         return 0;
     return arch_stub((const volatile uint8_t *)pc);
 }

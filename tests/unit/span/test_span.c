@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +33,38 @@ static bool peek(span_record *r)
 {
     memset(r, 0, sizeof *r);
     return span_peek(&place, r);
+}
+
+/* The publisher was unloaded: what lies where its variable was is no pointer, or one to what is no record. */
+static _Thread_local void *was_publishers;
+
+static void nonsense_does_not_fault(void **state)
+{
+    (void)state;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *m = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(m != MAP_FAILED && mprotect(m + page, page, PROT_NONE) == 0);
+    uint8_t *long_one = m + page - 64, *whole = m + page - 30;
+    long_one[24] = whole[24] = 1, long_one[26] = 100, whole[0] = 7;
+    const struct {
+        void *is;
+        bool seen;
+    } cases[] = {{NULL, false},
+                 {(void *)0x1000, false},
+                 {m + page, false},
+                 {m + page - 10, false},
+                 {(void *)(UINTPTR_MAX - 15), false},
+                 {(void *)(UINTPTR_MAX / 2 & ~(uintptr_t)1), false},
+                 {long_one, false},
+                 {whole, true}};
+    span_place gone = {.kind = SPAN_STATIC,
+                       .offset = (char *)&was_publishers - (char *)__builtin_thread_pointer()};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        span_record r;
+        was_publishers = cases[i].is;
+        assert_int_equal(span_peek(&gone, &r), cases[i].seen);
+    }
+    munmap(m, 2 * page);
 }
 
 /* First byte of the trace id, 0 without a context. */
@@ -552,6 +585,7 @@ static void a_forked_child_has_none_until_it_publishes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nonsense_does_not_fault),
         cmocka_unit_test(nesting_is_restored),
         cmocka_unit_test(a_record_has_all_of_it),
         cmocka_unit_test(attributes_end_with_their_scope),
