@@ -57,7 +57,7 @@ static bool load_kept(cli *c, kept_need need, input *in)
     bool ok = kept_parse(&c->o, in->path, &in->arena, &k, &e);
     if (!ok) cli_fail_err(c, in->path, &e);
     k.need = need;
-    ok = ok && kept_read(c, &k, &in->arena, max_bytes(c), &in->made);
+    ok = ok && kept_read(c, &k, &in->arena, max_bytes(c), &in->made, in->main_type);
     arena_reset(&in->arena); /* it is read again, as any other file */
     in->file.bytes = buf_view(&in->made);
     if (ok && in->made.n) return true;

@@ -7,7 +7,8 @@
 
 typedef struct input {
     const char *path;
-    bool kept; /* by a store or a server (cli/kept.h): OTLP in `made` */
+    bool kept;                 /* by a store or a server (cli/kept.h): OTLP in `made` */
+    char main_type[KEPT_TYPE]; /* of what is kept */
     file_bytes file;
     buf made;
     arena arena; /* everything below lives here */

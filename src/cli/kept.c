@@ -145,7 +145,9 @@ bool kept_asked(cli *c)
     return false;
 }
 
-bool kept_read(cli *c, const kept_place *k, arena *a, size_t max_bytes, buf *out)
+bool kept_read(cli *c, const kept_place *k, arena *a, size_t max_bytes, buf *out,
+               char type[KEPT_TYPE])
 {
-    return (k->server ? kept_read_server : kept_read_store)(c, k, a, max_bytes, out);
+    type[0] = '\0';
+    return (k->server ? kept_read_server : kept_read_store)(c, k, a, max_bytes, out, type);
 }

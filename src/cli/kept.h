@@ -40,9 +40,15 @@ kept_need kept_need_of(const cli_options *o, kept_need least);
 /* What is left to choose of what came: all profiles of a type count, and what chose them need not choose again. */
 void kept_chosen(const cli_options *o, select_opts *s);
 
+/* The type that is meant when nobody says (store_main_type): "cpu/nanoseconds"; "": not known. */
+enum { KEPT_TYPE = 256 };
+
 /* OTLP, perhaps packed, at most max_bytes of it.  Memory of `a` is used on the way.  false: reported. */
-bool kept_read(cli *c, const kept_place *k, arena *a, size_t max_bytes, buf *out);
+bool kept_read(cli *c, const kept_place *k, arena *a, size_t max_bytes, buf *out,
+               char type[KEPT_TYPE]);
 
 /* ---- kept_store.c, kept_server.c ---- */
-bool kept_read_store(cli *c, const kept_place *k, arena *a, size_t max_bytes, buf *out);
-bool kept_read_server(cli *c, const kept_place *k, arena *a, size_t max_bytes, buf *out);
+bool kept_read_store(cli *c, const kept_place *k, arena *a, size_t max_bytes, buf *out,
+                     char type[KEPT_TYPE]);
+bool kept_read_server(cli *c, const kept_place *k, arena *a, size_t max_bytes, buf *out,
+                      char type[KEPT_TYPE]);

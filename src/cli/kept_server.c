@@ -17,6 +17,7 @@ typedef struct asking {
     const kept_place *k;
     arena *a;
     buf *out;
+    char *type; /* KEPT_TYPE */
     url to;
     loop *loop;
     tls_context *tls;
@@ -130,8 +131,11 @@ static void on_done(void *who, const http_message *m, const err *e)
     x->status = m->status;
     if (m->status != 200)
         take_words(x, buf_view(&m->body));
-    else
+    else {
+        str type = http_headers_get(&m->head, "kiln-main-type");
+        if (type.n < KEPT_TYPE) snprintf(x->type, KEPT_TYPE, "%.*s", STR_ARG(type));
         buf_str(x->out, buf_view(&m->body));
+    }
 }
 
 /* ---- what to do about it ---- */
@@ -239,9 +243,10 @@ static void ask(asking *x, size_t max_bytes)
     buf_free(&bearer);
 }
 
-bool kept_read_server(cli *c, const kept_place *k, arena *a, size_t max_bytes, buf *out)
+bool kept_read_server(cli *c, const kept_place *k, arena *a, size_t max_bytes, buf *out,
+                      char type[KEPT_TYPE])
 {
-    asking x = {.c = c, .k = k, .a = a, .out = out};
+    asking x = {.c = c, .k = k, .a = a, .out = out, .type = type};
     ask(&x, max_bytes);
     if (!x.status)
         tell_unreachable(&x);

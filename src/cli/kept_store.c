@@ -43,8 +43,16 @@ static bool read_model(store *s, const kept_place *k, const store_selector *q, a
     return true;
 }
 
-static bool read_store(cli *c, const kept_place *k, arena *a, buf *out, store_answer *answer,
-                       err *e)
+/* Which type is meant when nobody says. */
+static bool main_type(store *s, store_selector q, arena *a, char type[KEPT_TYPE], err *e)
+{
+    if (!store_main_type(s, &q, NULL, a, NULL, e)) return false;
+    if (q.type.n < KEPT_TYPE) snprintf(type, KEPT_TYPE, "%.*s", STR_ARG(q.type));
+    return true;
+}
+
+static bool read_store(cli *c, const kept_place *k, arena *a, buf *out, char type[KEPT_TYPE],
+                       store_answer *answer, err *e)
 {
     const world *w = world_system();
     store_selector q;
@@ -52,19 +60,20 @@ static bool read_store(cli *c, const kept_place *k, arena *a, buf *out, store_an
     if (!is_store(k->where, e) || !selection_of(&k->words, w->wall(w->who), a, &q, e)) return false;
     store *s = store_open(
         k->where, &(store_opts){.read_only = true, .no_threads = true, .say = on_say, .who = c}, e);
-    bool ok = s && read_model(s, k, &q, a, &m, answer, e) &&
+    bool ok = s && main_type(s, q, a, type, e) && read_model(s, k, &q, a, &m, answer, e) &&
               (!m.profiles.n || otlp_encode(&m, NULL, out, e));
     store_close(s);
     return ok;
 }
 
-bool kept_read_store(cli *c, const kept_place *k, arena *a, size_t max_bytes, buf *out)
+bool kept_read_store(cli *c, const kept_place *k, arena *a, size_t max_bytes, buf *out,
+                     char type[KEPT_TYPE])
 {
     err e = {0};
     store_answer answer = {0};
     out->limit = max_bytes;
     cli_status(c, "reading %s ...", k->where);
-    bool ok = read_store(c, k, a, out, &answer, &e);
+    bool ok = read_store(c, k, a, out, type, &answer, &e);
     cli_status(c, "%s", "");
     if (!ok && strstr(e.path, "query")) e.code = ERR_USAGE;
     if (!ok) cli_fail_err(c, k->arg, &e);

@@ -162,6 +162,9 @@ select_opts question_select(const question *q, const input *in)
 {
     select_opts o = q->o;
     if (in->kept) kept_chosen(&q->c->o, &o);
+    /* What is compared or added is of one type. */
+    const input *first = q->n_in && q->in[0].main_type[0] ? &q->in[0] : in;
+    if (in->kept && !o.sample_type.n) o.sample_type = str_of(first->main_type);
     return o;
 }
 

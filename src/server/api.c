@@ -183,10 +183,18 @@ static void reply_error(api *a, http_exchange *x, const err *e, bool later)
                                     .body = &b});
 }
 
+/* Senders choose the words: visible characters, and not many. */
+static bool fits_header(str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] <= ' ' || s.p[i] > '~') return false;
+    return s.n > 0 && s.n < 256;
+}
+
 static void reply(api *a, http_exchange *x, ask *k)
 {
     char disposition[300];
-    http_header head[6] = {{STR("content-type"), str_of(k->type)},
+    http_header head[7] = {{STR("content-type"), str_of(k->type)},
                            {STR("cache-control"), STR("no-store")},
                            {STR("x-content-type-options"), STR("nosniff")},
                            {STR("vary"), STR("accept, accept-encoding")}};
@@ -199,6 +207,7 @@ static void reply(api *a, http_exchange *x, ask *k)
                  STR_ARG(k->name));
         head[n++] = (http_header){STR("content-disposition"), str_of(disposition)};
     }
+    if (fits_header(k->main_type)) head[n++] = (http_header){STR("kiln-main-type"), k->main_type};
     http_answer(x, &(http_response){.status = 200, .head = head, .n_head = n, .body = &k->body});
 }
 

@@ -20,6 +20,9 @@ bool api_export(ask *k, err *e)
     if (!params_flag(&k->p, "sums", &sums, e) || !params_flag(&k->p, "gzip", &gzip, e) ||
         !params_flag(&k->p, "attributes", &o.by_attributes, e))
         return false;
+    store_selector main = k->q; /* all of it is sent, and which type a question would be about */
+    if (!ask_type(k, &main, e)) return false;
+    k->main_type = main.type;
     bool ok = sums ? store_read_sums(k->store, &k->q, &o, k->a, &m, &k->looked, e)
                    : store_read(k->store, &k->q, &o, k->a, &m, &k->looked, e);
     if (!ok || !stopper_now(k->stop, e)) return false;

@@ -119,31 +119,10 @@ bool ask_answer(ask *k, err *e)
 
 bool ask_type(ask *k, store_selector *q, err *e)
 {
-    store_series_list l = {0};
-    const store_series *most = NULL;
-    if (q->type.n && memchr(q->type.p, '/', q->type.n)) return true;
     store_answer looked;
     store_budget b = ask_budget(k, 2);
-    if (!store_list_series(k->store, q, &b, k->a, &l, &looked, e)) return false;
+    if (!store_main_type(k->store, q, &b, k->a, &looked, e)) return false;
     ask_spent(k, &looked);
-    for (size_t i = 0; i < l.n; i++) { /* series of one type count together, in the first of them */
-        store_series *s = &l.v[i];
-        for (size_t j = 0; j < i; j++)
-            if (str_eq(l.v[j].type, s->type) && str_eq(l.v[j].unit, s->unit)) {
-                l.v[j].n_samples += s->n_samples;
-                s = &l.v[j];
-                break;
-            }
-        if (!most || s->n_samples > most->n_samples) most = s;
-    }
-    /* What a selector cannot say is left to the view, which takes the first. */
-    if (!most || !most->type.n || memchr(most->type.p, '/', most->type.n)) return true;
-    char *text = arena_alloc(k->a, most->type.n + most->unit.n + 1);
-    if (!text) return ask_no_memory(e);
-    memcpy(text, most->type.p, most->type.n);
-    text[most->type.n] = '/';
-    if (most->unit.n) memcpy(text + most->type.n + 1, most->unit.p, most->unit.n);
-    q->type = (str){text, most->type.n + most->unit.n + 1};
     return true;
 }
 

@@ -31,6 +31,7 @@ typedef struct ask {
     buf body;
     const char *type; /* of a body that the question wrote itself; NULL: `w` is the answer */
     str name;         /* of a file that the body is; empty: none */
+    str main_type;    /* of what is in it (store_main_type); empty: not said */
     bool packed;      /* the body is gzip */
 } ask;
 

@@ -1,4 +1,4 @@
-#include "store/answer.h"
+#include "store/levels.h"
 
 #include "query/timeline.h"
 #include "base/ban.h"
@@ -14,6 +14,7 @@ typedef struct counting {
     arena work;
     const model *m;   /* its dictionary is at hand */
     uint32_t *row_of; /* by attribute of it: row + 1 of its value as label */
+    levels levels;
 } counting;
 
 static bool no_room(err *e)
@@ -40,9 +41,14 @@ static uint32_t row_named(counting *x, str label)
     return (uint32_t)(x->out->rows.n - 1);
 }
 
+static size_t bucket_of(const counting *x, uint64_t time)
+{
+    return (size_t)((time - x->out->start) / x->out->step);
+}
+
 static void add(counting *x, uint32_t row, uint64_t time, int64_t v, uint64_t n)
 {
-    size_t at = (size_t)((time - x->out->start) / x->out->step);
+    size_t at = bucket_of(x, time);
     store_row *r = &x->out->rows.v[row];
     r->sum[at] = add_saturating(r->sum[at], v, NULL);
     r->count[at] += n;
@@ -88,11 +94,10 @@ static bool quick(void *who, const day_block *b, const tables *t, filter_open_ru
                   bool covered, bool *done, err *e)
 {
     counting *x = who;
-    (void)t;
     const store_selector *q = &x->k.f.q;
     if (!covered || open || q->trace_id || q->span_id || q->profile_id) return true;
-    if ((b->first - x->out->start) / x->out->step != (b->last - x->out->start) / x->out->step)
-        return true;
+    if (bucket_of(x, b->first) != bucket_of(x, b->last)) return true;
+    if (series_makes_no_sum(&b->series->s, t)) return true; /* its newest profile counts */
     any made;
     const any *v =
         x->by.n ? envelope_label(&b->series->s.resource, &b->series->s.scope, x->by, &made) : NULL;
@@ -119,12 +124,28 @@ static void add_sample(counting *x, uint32_t row, const sample *s, uint64_t mome
             add(x, row, s->times[i], view_observation(&whole, s, i), 1);
 }
 
+/* The cell of a level's profile; *yes: it counts, unless a newer one comes. */
+static bool meet_level(counting *x, const model *m, const profile *p, const chosen *y,
+                       uint32_t *cell, bool *yes, err *e)
+{
+    uint64_t end, last = x->out->start + (x->out->n - 1) * x->out->step, at = y->moment;
+    *yes = y->covered || filter_has_time(&x->k.f, at);
+    if (!*yes) return true;
+    if (ckd_add(&end, at, p->duration_nano)) end = UINT64_MAX;
+    at = at < x->out->start ? x->out->start : at > last ? last : at; /* observed later than begun */
+    return levels_meet(&x->levels, m, p, bucket_of(x, at), end, cell, yes) || no_room(e);
+}
+
 static bool count_profile(counting *x, const chunk *c, size_t i, err *e)
 {
     const profile *p = &c->m->profiles.v[i];
     chosen y;
     bool yes;
     if (!choose_profile(&x->k, c, i, &y, &yes, e)) return false;
+    if (!yes) return true;
+    bool level = makes_no_sum(c->m, p);
+    uint32_t cell = 0;
+    if (level && !meet_level(x, c->m, p, &y, &cell, &yes, e)) return false;
     if (!yes) return true;
     uint32_t outer = row_of_profile(x, c, p);
     for (size_t j = 0; j < p->n_samples; j++) {
@@ -135,7 +156,11 @@ static bool count_profile(counting *x, const chunk *c, size_t i, err *e)
         row = row ? row - 1 : row_named(x, (str){0});
         if (row == UINT32_MAX) return no_room(e);
         x->k.n_found++;
-        add_sample(x, row, &s, y.moment);
+        if (!level)
+            add_sample(x, row, &s, y.moment);
+        else if (!levels_add(&x->levels, cell, row, sample_total(&s, NULL),
+                             s.n_values ? s.n_values : s.n_times))
+            return no_room(e);
     }
     x->k.answer->n_profiles++;
     return true;
@@ -162,7 +187,7 @@ bool answer_counts(reader *r, const store_selector *q, const store_budget *b, ui
     if (n > STORE_MAX_BUCKETS)
         return err_set(e, ERR_LIMIT, "the step would make more than %d buckets", STORE_MAX_BUCKETS);
     *out = (store_buckets){.start = q->start, .step = step, .n = (size_t)n};
-    counting x = {.a = a, .out = out, .by = by};
+    counting x = {.a = a, .out = out, .by = by, .levels = {.a = a}};
     if (!look_open(&x.k, q, b, answer, r->world, e)) return false;
     x.k.a = a;
     x.k.who = &x;
@@ -173,9 +198,11 @@ bool answer_counts(reader *r, const store_selector *q, const store_budget *b, ui
     bool ok = by.n || row_named(&x, (str){0}) != UINT32_MAX || no_room(e);
     ok = ok && reader_begin(r, e) && reader_look(r, &x.k, e);
     reader_end(r);
+    if (ok) levels_put(&x.levels, out);
     if (ok && out->rows.n) qsort(out->rows.v, out->rows.n, sizeof *out->rows.v, by_label);
     look_close(&x.k, r->world);
     buf_free(&x.scratch);
+    levels_free(&x.levels);
     arena_free(&x.work);
     return ok;
 }

@@ -223,6 +223,11 @@ typedef VEC(store_series) store_series_list;
 NODISCARD bool store_list_series(store *s, const store_selector *q, const store_budget *b, arena *a,
                                  store_series_list *out, store_answer *answer, err *e);
 
+/* Which type is meant when nobody says, or says it without its unit: the one with most samples in the selection, of equals the
+ * first by name.  Sets q->type ("cpu/nanoseconds", in the arena), unless it is whole or there is nothing. */
+NODISCARD bool store_main_type(store *s, store_selector *q, const store_budget *b, arena *a,
+                               store_answer *answer, err *e);
+
 typedef struct store_label {
     str text; /* key or value */
     uint64_t n_series;
@@ -233,8 +238,8 @@ typedef VEC(store_label) store_label_list;
 NODISCARD bool store_list_labels(store *s, const store_selector *q, const store_budget *b, str key,
                                  arena *a, store_label_list *out, store_answer *answer, err *e);
 
-/* Sums and numbers of observations in steps of time, without looking at stacks: charts and heat maps.  q->start and q->end must
- * be set.  `by`: a row for each value of a label; empty: one row. */
+/* Sums and numbers of observations in steps of time, without looking at stacks: charts and heat maps.  Levels and
+ * cumulative profiles are not added up: in each step the newest profile of a series that began in it counts.  q->start and q->end must be set.  `by`: a row for each value of a label; empty: one row. */
 typedef struct store_row {
     str label;
     int64_t *sum; /* by bucket */

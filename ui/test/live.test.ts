@@ -217,6 +217,10 @@ test('what there is', () => {
         typesOf(list).map((t) => t.type),
         ['a', 'b', 'c'],
     );
+    assert.deepEqual(
+        typesOf([series('samples', 5, 1, 2), series('cpu', 5, 1, 2)]).map((t) => t.type),
+        ['cpu', 'samples'],
+    );
     const counts = { start: 0, step: 1e9, rows: [{ label: '', sum: [], count: [9, 0, 4, 5, 0] }] };
     assert.deepEqual(newestPart(counts, 9), [2000, 5000]);
     assert.deepEqual(newestPart(counts, 100), [0, 5000]);

@@ -406,6 +406,37 @@ static void sums_what_is_read(void **state)
     end(t);
 }
 
+/* In steps of twenty seconds, and in one; by service. */
+static void check_levels_over_time(under_test *t, unsigned round)
+{
+    static const struct {
+        uint64_t step;
+        const char *service; /* NULL: all as one */
+        size_t n;
+        int64_t sum[3];
+        uint64_t count[3];
+    } cases[] = {{20, NULL, 3, {410, 30, 0}, {41, 3, 0}},
+                 {60, NULL, 1, {30}, {3}},
+                 {20, "shop", 3, {10, 30, 0}, {1, 3, 0}},
+                 {20, "bank", 3, {400, 0, 0}, {40, 0, 0}}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        arena a = {0};
+        err e = {0};
+        store_buckets b;
+        store_selector q = {.start = NOON, .end = NOON + 60 * NS_PER_S};
+        str by = cases[i].service ? STR("service.name") : (str){0};
+        assert_ok(store_counts(t->s, &q, NULL, cases[i].step * NS_PER_S, by, &a, &b, NULL, &e), &e);
+        assert_int_equal(b.n, cases[i].n);
+        const store_row *r = b.rows.v;
+        while (cases[i].service && !str_eq(r->label, str_of(cases[i].service))) r++;
+        for (size_t k = 0; k < b.n; k++)
+            if (r->sum[k] != cases[i].sum[k] || r->count[k] != cases[i].count[k])
+                fail_msg("round %u, case %zu, step %zu: %lld of %llu", round, i, k,
+                         (long long)r->sum[k], (unsigned long long)r->count[k]);
+        arena_free(&a);
+    }
+}
+
 /* Of what is in use at a time the newest of each series in the range counts, in whatever order they came. */
 static void takes_the_newest_level(void **state)
 {
@@ -445,8 +476,53 @@ static void takes_the_newest_level(void **state)
                 fail_msg("round %u, question %zu: %lld", round, i, (long long)sum);
             arena_free(&a);
         }
+        check_levels_over_time(t, round);
         if (round) compact(t);
     }
+    end(t);
+}
+
+/* The type that is meant when nobody says one. */
+static void knows_the_main_type(void **state)
+{
+    (void)state;
+    under_test *t = begin_with(NULL);
+    static const struct {
+        const char *service, *type;
+        size_t n;
+    } put_in[] = {{"shop", "samples", 9},
+                  {"shop", "cpu", 9},
+                  {"bank", "alloc", 5},
+                  {"bank", "cpu", 0}},
+      more[] = {{"shop", "alloc", 5}};
+    static const struct {
+        const char *selector, *want;
+    } cases[] = {{"", "cpu/nanoseconds"},
+                 {"{service.name=\"bank\"}", "alloc/nanoseconds"},
+                 {"samples", "samples/nanoseconds"},
+                 {"alloc/x", "alloc/x"},
+                 {"{service.name=\"none\"}", ""}};
+    arena a = {0};
+    err e = {0};
+    for (size_t i = 0; i < ARRAY_LEN(put_in); i++) {
+        model m =
+            simple(&a, put_in[i].service, put_in[i].type, NOON, 1, put_in[i].n, (uint8_t)(1 + i));
+        put(t, &m);
+        if (i == 1) compact(t);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        store_selector q;
+        assert_ok(store_selector_parse(str_of(cases[i].selector), &a, &q, &e), &e);
+        assert_ok(store_main_type(t->s, &q, NULL, &a, NULL, &e), &e);
+        if (!str_eq(q.type, str_of(cases[i].want)))
+            fail_msg("`%s` means %.*s", cases[i].selector, STR_ARG(q.type));
+    }
+    model m = simple(&a, more[0].service, more[0].type, NOON, 1, more[0].n, 99);
+    put(t, &m); /* two series of one type count together */
+    store_selector all = {0};
+    assert_ok(store_main_type(t->s, &all, NULL, &a, NULL, &e), &e);
+    assert_true(str_eq(all.type, STR("alloc/nanoseconds")));
+    arena_free(&a);
     end(t);
 }
 
@@ -582,6 +658,7 @@ int main(void)
             cmocka_unit_test_prestate_setup_teardown(keeps_links, use_engine, NULL, who),
             cmocka_unit_test_prestate_setup_teardown(sums_what_is_read, use_engine, NULL, who),
             cmocka_unit_test_prestate_setup_teardown(takes_the_newest_level, use_engine, NULL, who),
+            cmocka_unit_test_prestate_setup_teardown(knows_the_main_type, use_engine, NULL, who),
             cmocka_unit_test_prestate_setup_teardown(counts_series_of_labels_once, use_engine, NULL,
                                                      who),
             cmocka_unit_test_prestate_setup_teardown(lists_labels_that_are_found, use_engine, NULL,

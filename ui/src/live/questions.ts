@@ -165,7 +165,7 @@ export async function storedOf(
     return { stored, undated: undated[1] === YEAR_2000 ? await narrowed(s, undated, signal) : undated };
 }
 
-/** Types in what is selected, the one with most samples first. */
+/** Types in what is selected, the one with most samples first; equals by name (the rule of type_leads in query/select.h). */
 export function typesOf(list: Series[]): { type: string; unit: string }[] {
     const kinds = new Map<string, { type: string; unit: string; samples: number }>();
     for (const s of list) {
@@ -174,7 +174,8 @@ export function typesOf(list: Series[]): { type: string; unit: string }[] {
         k.samples += s.samples;
         kinds.set(key, k);
     }
-    return [...kinds.values()].sort((a, b) => b.samples - a.samples);
+    const by = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+    return [...kinds.values()].sort((a, b) => b.samples - a.samples || by(a.type, b.type) || by(a.unit, b.unit));
 }
 
 /** The newest part of the range with at most so many observations, or its last step when that has more; null: it has but one. */
