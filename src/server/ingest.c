@@ -91,18 +91,24 @@ static void count_source(ingest_source *s, const request *r, uint64_t now)
     s->samples += r->n_samples;
 }
 
+/* What fits of a user agent: whole products ("kiln-agent/0.1.0 OTel-OTLP-Exporter-C/0.1.0"), or the beginning of one. */
+static str agent_name(str agent)
+{
+    if (agent.n <= INGEST_AGENT) return agent;
+    for (size_t n = INGEST_AGENT + 1; n-- > 1;)
+        if (agent.p[n] == ' ') return (str){agent.p, n};
+    return (str){agent.p, INGEST_AGENT};
+}
+
 void ingest_name_sender(http_exchange *x, char out[INGEST_NAME])
 {
     const char *peer = http_exchange_peer(x);
     const char *colon = strrchr(peer, ':');
-    str agent = http_headers_get(&http_exchange_message(x)->head, "user-agent");
+    str agent = agent_name(http_headers_get(&http_exchange_message(x)->head, "user-agent"));
     int n = colon ? (int)(colon - peer) : (int)strlen(peer);
-    snprintf(out, INGEST_NAME, "%.*s %.*s", n, peer, (int)(agent.n < 40 ? agent.n : 40),
-             agent.n ? agent.p : "");
-    for (
-        char *c = out; *c;
-        c++) /* it goes into logs, JSON and the store: whole characters, and none that moves a cursor */
-        if (*c < ' ' || *c > '~') *c = '?';
+    snprintf(out, INGEST_NAME, "%.*s %.*s", n, peer, (int)agent.n, agent.n ? agent.p : "");
+    for (char *c = out; *c; c++) /* it goes into logs, JSON and the store: whole characters, and */
+        if (*c < ' ' || *c > '~') *c = '?'; /* none that moves a cursor */
 }
 
 static uint64_t *counter_of(ingest *i, verdict v)

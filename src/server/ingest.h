@@ -43,7 +43,7 @@ typedef struct ingest_source {
     uint64_t last; /* Unix ns */
 } ingest_source;
 
-enum { INGEST_RECOGNISED = 48, INGEST_SENDERS = 256, INGEST_NAME = 80 };
+enum { INGEST_RECOGNISED = 48, INGEST_SENDERS = 256, INGEST_NAME = 112, INGEST_AGENT = 64 };
 
 typedef struct ingest_opts {
     size_t max_message; /* bytes of one message without compression; 0: 128 MiB */

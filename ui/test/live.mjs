@@ -1,6 +1,6 @@
 // test/live.mjs - the page of `kiln serve` in a real Chromium: what a person does with it. Prints TAP; says why it skips.
 // KILN_SHOTS=DIR leaves pictures there, wide and narrow, to be looked at.
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
     browser,
@@ -64,6 +64,16 @@ async function person(url) {
         await textIs(page, '.first', /Nothing is stored yet/, 'no word of welcome');
         must((await page.innerText('.first pre')).includes(url), 'the address is not named');
         await shot(page, 'empty');
+    });
+    await check('an empty store shows what arrives by itself', async () => {
+        const r = await fetch(`${url}/upload`, { method: 'POST', body: readFileSync(example) });
+        must(r.ok, `upload: ${r.status}`);
+        await textIs(page, '[data-nothing]', /There is something from/, 'nothing happened');
+    });
+    await check('a broken link is said to be one', async () => {
+        await open(page, url, '?query=cpu%7Bservice');
+        await textIs(page, '[data-notice]', /query=cpu\{service is no selector/, 'not said');
+        await page.click('[data-notice] button');
     });
     await check('drop: the file is kept and shown', async () => {
         await drop(page, example, 'checkout.otlp');

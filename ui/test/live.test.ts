@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { readColumns } from '../src/live/columns';
 import { extentOf, newestPart, typesOf } from '../src/live/questions';
 import { EVERYTHING, hull, lastOf, moves, rangeText, readTime, resolve, spanText, writeTime } from '../src/live/range';
-import { NO_IDS, halves, linkedIds, readAddress, readIds, spanBefore, writeAddress } from '../src/live/selection';
+import { NO_IDS, brokenAddress, halves, linkedIds, readAddress, readIds, spanBefore, writeAddress } from '../src/live/selection';
 import { readSelector, valueOf, withLabels, withValue, writeSelector } from '../src/live/selector';
 import { stackWeights, noFilter } from '../src/model/filter';
 import { fold } from '../src/model/fold';
@@ -57,6 +57,8 @@ test('times as people write them', () => {
         ['2025-11-03 09:14:05 +01:00', Date.UTC(2025, 10, 3, 8, 14, 5)],
         ['1762161245', 1762161245000],
         ['1762161245250', 1762161245250],
+        ['1762161245250125', 1762161245250.125],
+        ['1762161245250125000', 1762161245250.125],
         ['yesterday', null],
         ['2025-13-40', null],
         ['', null],
@@ -109,6 +111,20 @@ test('ids of traces and spans, as other tools write them', () => {
         ['?trace=nonsense', '#view=chart', null],
     ] as const)
         assert.deepEqual(linkedIds(search, hash), want, search + hash);
+});
+
+test('mistakes in an address are said', () => {
+    for (const [search, hash, want] of [
+        ['', '', ''],
+        [`?query=cpu%7Ba%3D%22b%22%7D&from=now-5m&to=now`, `#trace=${TRACE}`, ''],
+        ['?query=cpu%7Bservice', '', 'query=cpu{service is no selector'],
+        ['?from=yesterday&to=now', '', 'from=yesterday is no time'],
+        ['', '#trace=zz', 'trace=zz is no id'],
+        ['?span_id=12', '#view=table', 'span_id=12 is no id'],
+    ] as const) {
+        const got = brokenAddress(search, hash);
+        assert.ok(want ? got.includes(want) : got === '', got || search + hash);
+    }
 });
 
 test('labels of the viewer as a selector', () => {

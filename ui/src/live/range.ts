@@ -1,4 +1,4 @@
-// Times as people write them: now, now-15m, 2025-11-03 09:14:05 (UTC unless it says otherwise), Unix seconds or milliseconds.
+// Times as people write them: now, now-15m, 2025-11-03 09:14:05 (UTC unless it says otherwise), Unix seconds, ms, µs or ns.
 
 export interface Range {
     from: string;
@@ -27,6 +27,7 @@ export function readTime(text: string, now: number): number | null {
     if (relative) return now - (relative[1] ? Number(relative[1]) * UNITS[relative[2]] : 0);
     if (/^\d{9,11}(\.\d+)?$/.test(t)) return Number(t) * 1e3;
     if (/^\d{12,14}$/.test(t)) return Number(t);
+    if (/^\d{15,20}$/.test(t)) return micro(Number(t) / (t.length < 18 ? 1e3 : 1e6));
     const date = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?\s*(Z|UTC|[+-]\d\d:?\d\d)?$/i.exec(t);
     if (!date) return null;
     const zone = !date[3] || /utc|z/i.test(date[3]) ? 'Z' : date[3],

@@ -1,5 +1,5 @@
 // What a live page shows, and how its address carries it. What the viewer shows of it is in the fragment (state.ts).
-import { EVERYTHING, Range, Span, absolute, lastOf, shifted } from './range';
+import { EVERYTHING, Range, Span, absolute, lastOf, readTime, shifted } from './range';
 import { Selector, readSelector, writeSelector } from './selector';
 
 export type Page = 'explore' | 'profiles' | 'trace' | 'health';
@@ -28,13 +28,17 @@ export function readIds(text: string): Ids | null {
           : null;
 }
 
+const TRACE_KEYS = ['trace', 'trace_id', 'traceID', 'traceId', 'traceparent'],
+    SPAN_KEYS = ['span', 'span_id', 'spanID', 'spanId'],
+    ID_KEYS = [...TRACE_KEYS, ...SPAN_KEYS];
+
 /** A link that another tool made: /#trace=ID, /#span=ID or /#traceparent=..., the same behind a question mark. */
 export function linkedIds(search: string, hash: string): Ids | null {
     for (const text of [hash.replace(/^#\/?\??/, ''), search]) {
         const q = new URLSearchParams(text),
             get = (...keys: string[]) => keys.map((k) => readIds(q.get(k) ?? '')).find(Boolean) ?? null;
-        const trace = get('trace', 'trace_id', 'traceID', 'traceId', 'traceparent'),
-            span = get('span', 'span_id', 'spanID', 'spanId');
+        const trace = get(...TRACE_KEYS),
+            span = get(...SPAN_KEYS);
         if (trace || span) return { trace: trace?.trace ?? '', span: span?.span || trace?.span || '' };
     }
     return null;
@@ -71,6 +75,24 @@ export function readAddress(search: string): Selection {
         refresh: REFRESH.find((r) => String(r) === q.get('refresh')) ?? 0,
         ids: (page === 'trace' && linkedIds(search, '')) || NO_IDS,
     };
+}
+
+/** What is wrong with an address, of which the rest is shown all the same; empty: nothing. */
+export function brokenAddress(search: string, hash: string): string {
+    const q = new URLSearchParams(search),
+        linked = new URLSearchParams(hash.replace(/^#\/?\??/, '')),
+        wrong: string[] = [];
+    const query = q.get('query') ?? '';
+    if (!readSelector(query)) wrong.push(`query=${query} is no selector, such as cpu{service.name="checkout"}`);
+    for (const key of ['from', 'to']) {
+        const text = q.get(key);
+        if (text && readTime(text, 0) === null) wrong.push(`${key}=${text} is no time`);
+    }
+    for (const key of ID_KEYS) {
+        const text = linked.get(key) ?? q.get(key);
+        if (text && !readIds(text)) wrong.push(`${key}=${text} is no id: 32 hexadecimal digits are a trace, 16 a span`);
+    }
+    return wrong.length ? `The address has mistakes, and not all that it means is shown: ${wrong.join('; ')}.` : '';
 }
 
 export function writeAddress(s: Selection): string {

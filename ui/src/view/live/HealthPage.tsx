@@ -158,21 +158,28 @@ const DAY = 86400e9;
 const age = (ns: number) => (ns >= 2 * DAY ? `${Math.round(ns / DAY)} days` : duration(ns));
 const when = (ns: number) => utc(BigInt(Math.round(ns / 1e6)) * 1000000n);
 
-export function HealthPage(p: { again: number; onError(e: unknown): void }) {
+export interface HealthProps {
+    again: number;
+    failed: boolean; // said above
+    onFound(): void;
+    onError(e: unknown): void;
+}
+
+export function HealthPage(p: HealthProps) {
     const [found, setFound] = useState<{ s: Status; store: StoreNow } | null>(null);
     useEffect(() => {
         const stop = new AbortController();
         const look = () =>
             document.hidden ||
             Promise.all([statusNow(stop.signal), storeNow(stop.signal)]).then(
-                ([s, store]) => setFound({ s, store }),
+                ([s, store]) => (setFound({ s, store }), p.onFound()),
                 (e) => (e as Error).name !== 'AbortError' && p.onError(e),
             );
         look();
         const timer = setInterval(look, EVERY_MS);
         return () => (stop.abort(), clearInterval(timer));
     }, [p.again]);
-    if (!found) return <p class="empty big">Asking the server …</p>;
+    if (!found) return p.failed ? null : <p class="empty big">Asking the server …</p>;
     const { s, store } = found,
         losses = [...s.losses].sort((a, b) => b.count - a.count);
     return (

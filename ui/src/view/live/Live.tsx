@@ -4,7 +4,7 @@ import { NeedsToken, Right, Uploaded, upload } from '../../live/client';
 import { Answer, load, nameOf, whereUploaded } from '../../live/load';
 import { statusNow } from '../../live/questions';
 import { absolute, moves, resolve, spanText } from '../../live/range';
-import { Ids, NO_IDS, Page, writeAddress } from '../../live/selection';
+import { Ids, NO_IDS, Page, brokenAddress, writeAddress } from '../../live/selection';
 import { writeSelector } from '../../live/selector';
 import { State, Wish, timelessFragment, wishOf } from '../../state';
 import { count } from '../../model/units';
@@ -31,7 +31,8 @@ const PAGES: [Page, string][] = [
     ['trace', 'Traces'],
     ['health', 'Health'],
 ];
-const THEME = 'kiln.theme';
+const THEME = 'kiln.theme',
+    EMPTY_MS = 3000;
 
 const message = (e: unknown) => (e instanceof Error ? e.message : String(e));
 const aborted = (e: unknown) => (e as Error)?.name === 'AbortError';
@@ -54,7 +55,7 @@ export function Live() {
         [loads, setLoads] = useState(0),
         [busy, setBusy] = useState(false),
         [error, setError] = useState(''),
-        [notice, setNotice] = useState(''),
+        [notice, setNotice] = useState(() => brokenAddress(location.search, location.hash)),
         [asked, setAsked] = useState<Asked | null>(null),
         [again, setAgain] = useState(0),
         [choice, setChoice] = useState<State['theme']>(
@@ -112,6 +113,14 @@ export function Live() {
         const timer = setInterval(() => held() || reload(), sel.refresh * 1e3);
         return () => clearInterval(timer);
     }, [sel.refresh, sel.range.from, sel.range.to]);
+
+    // Who is told how to send looks here for what arrives.
+    const waiting = sel.page === 'explore' && !!answer && !answer.session && !answer.stored;
+    useEffect(() => {
+        if (!waiting) return;
+        const timer = setInterval(() => document.hidden || reload(), EMPTY_MS);
+        return () => clearInterval(timer);
+    }, [waiting]);
 
     const wishedHere = (w: Wish) => {
         wished(w);
@@ -249,7 +258,12 @@ export function Live() {
                 </div>
             )}
             {sel.page === 'health' ? (
-                <HealthPage again={again} onError={(e) => fail(e, reload)} />
+                <HealthPage
+                    again={again}
+                    failed={!!error}
+                    onFound={() => setError('')}
+                    onError={(e) => fail(e, reload)}
+                />
             ) : sel.page === 'trace' ? (
                 <TracePage
                     sel={sel}
@@ -263,7 +277,9 @@ export function Live() {
                     sel={sel}
                     span={resolve(sel.range, Math.ceil(now() / 1e3) * 1e3, null)}
                     again={again}
+                    failed={!!error}
                     go={go}
+                    onFound={() => setError('')}
                     onError={(e) => fail(e, reload)}
                 />
             ) : !answer ? (

@@ -18,6 +18,7 @@ export function Nothing(p: { sel: Selection; answer: Answer; go(s: Partial<Selec
 kiln run --to ${location.origin} -- ./program
 OTEL_EXPORTER_OTLP_ENDPOINT=${location.origin}`}
                 </pre>
+                <p>What arrives is shown here.</p>
             </div>
         );
     return (

@@ -12,7 +12,9 @@ export interface ProfilesProps {
     sel: Selection;
     span: Span | null;
     again: number;
+    failed: boolean; // said above
     go(s: Partial<Selection>): void;
+    onFound(): void;
     onError(e: unknown): void;
 }
 
@@ -25,7 +27,7 @@ export function ProfilesPage(p: ProfilesProps) {
     useEffect(() => {
         const stop = new AbortController();
         profilesOf({ type: '', matchers }, p.span, MOST, stop.signal).then(
-            setFound,
+            (f) => (setFound(f), p.onFound()),
             (e) => (e as Error).name !== 'AbortError' && p.onError(e),
         );
         return () => stop.abort();
@@ -41,7 +43,7 @@ export function ProfilesPage(p: ProfilesProps) {
             selector: { type: `${s.type}/${s.unit}`, matchers: [{ key: 'profile_id', op: '=', value: r.id }] },
         });
     };
-    if (!found) return <p class="empty big">Asking the server …</p>;
+    if (!found) return p.failed ? null : <p class="empty big">Asking the server …</p>;
     if (!found.profiles.length)
         return (
             <p class="empty big">

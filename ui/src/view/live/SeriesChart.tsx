@@ -23,7 +23,7 @@ const LINES = 8,
     HEIGHT = 110,
     LEFT = 62,
     RIGHT = 22,
-    EDGE = 32; // a time that is nearer to it would be cut
+    EDGE = 32; // a time that is nearer to it would be cut, or meet the numbers on the left
 
 /** As fine as the steps between ticks are; UTC. */
 function timeText(t: number, incr: number): string {
@@ -143,14 +143,18 @@ export function SeriesChart(p: SeriesProps) {
                         ...axis,
                         font,
                         size: 24,
-                        space: size.width < 600 ? 62 : 76,
+                        // Hours and minutes need less room than seconds, which come with steps below a minute.
+                        space: (_, _i, min, max, dim) => {
+                            const narrow = size.width < 600;
+                            return narrow && ((max - min) / dim) * 46 > 30 ? 46 : narrow ? 62 : 76;
+                        },
                         gap: 2,
                         grid: { show: false },
                         values: (_, ticks, _axis, _space, incr) =>
                             ticks.map((t) => {
                                 const x =
                                         ((t * 1e3 - p.span[0]) / (p.span[1] - p.span[0])) * (size.width - LEFT - RIGHT),
-                                    whole = x > EDGE - LEFT / 2 && x < size.width - LEFT - EDGE;
+                                    whole = x > EDGE && x < size.width - LEFT - EDGE;
                                 return whole ? timeText(t, incr) : '';
                             }),
                     },

@@ -146,7 +146,7 @@ function Spans({ found, ids, go }: { found: SpansAnswer; ids: Ids; go: TraceProp
                                 <td class="text">{r.type || r.unit}</td>
                                 <td class="number">{withUnit(r.sum, r.unit)}</td>
                                 <td class="number">{count(r.samples)}</td>
-                                <td class="number">{r.first ? duration(r.last - r.first) : ''}</td>
+                                <td class="number">{r.first && r.last > r.first ? duration(r.last - r.first) : ''}</td>
                                 <td class="text when">
                                     {any ? (
                                         r.first > 0 && utc(BigInt(Math.floor(r.first)), true)
