@@ -1,0 +1,63 @@
+/* net/h2_session.h - what the files of an HTTP/2 session share: the session, its streams, and how one ends.
+ *
+ *   h2.c          the session: begin, bytes in, bytes out, end
+ *   h2_stream.c   its streams, in two lists: open, or finished and not told
+ *   h2_receive.c  what nghttp2 tells us becomes the message of a stream
+ *   h2_send.c     requests and answers */
+#pragma once
+#include "net/h2.h"
+
+#include <nghttp2/nghttp2.h>
+
+enum {
+    H2_MAX_SENT = 64,         /* headers of one message that is sent */
+    H2_STREAM_COST = 8 << 10, /* of a stream, beside what it says */
+};
+
+typedef struct h2_stream {
+    struct h2_stream *next, **back; /* in a list of its session: open, or finished and not told */
+    int32_t id;
+    http_message m;
+    str body[2]; /* still to be sent */
+    http_header trailers[H2_MAX_SENT];
+    size_t n_trailers;
+    err why;
+    bool told; /* it is finished, or nobody wants to know */
+    bool closed, unprocessed;
+    bool headed;   /* server: all of the head is there */
+    bool ended;    /* the peer's half is complete */
+    bool out;      /* server: handed out ... */
+    bool held;     /* ... and not answered */
+    buf owned;     /* server: the answer's body */
+    size_t owes;   /* server: counted in the session's */
+    bool trailing; /* the headers that arrive now are trailers */
+} h2_stream;
+
+struct h2 {
+    nghttp2_session *ng;
+    h2_opts o;
+    h2_events ev;
+    h2_stream *streams;
+    h2_stream *finished;   /* the first to finish comes first */
+    bool delivering, dead; /* dead: freed by an event, and h2_deliver buries it */
+    bool goaway;
+    uint32_t idle_frames; /* server */
+    uint32_t broken;      /* server: streams that we had to reset, less those that were answered */
+    size_t n_reading;     /* server: requests that are not complete */
+    size_t owes;          /* server */
+    uint64_t heard;       /* server */
+};
+
+/* NULL: nghttp2 has done with it. */
+h2_stream *h2_stream_of(h2 *s, int32_t id);
+/* Open; NULL: out of memory. */
+h2_stream *h2_stream_new(h2 *s);
+void h2_stream_free(h2 *s, h2_stream *t);
+void h2_stream_free_all(h2_stream *t); /* a whole list, of a session that ends */
+/* nghttp2 must not be called from its own callbacks, so what happened is told by h2_deliver. */
+void h2_stream_finish(h2 *s, h2_stream *t);
+/* The request (server) or the answer is as complete as it gets. */
+void h2_stream_end(h2 *s, h2_stream *t);
+
+/* What is called while h2_feed and h2_take run. */
+void h2_receive_callbacks(nghttp2_session_callbacks *cb);
