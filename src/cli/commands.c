@@ -433,7 +433,8 @@ static const command all_commands[COMMAND_COUNT] = {
             .about =
                 "Prints a script that makes the shell complete commands, options and their values.",
             .examples = {{"bash, for this session", "source <(kiln completion bash)"},
-                         {"zsh, for good", "mkdir -p ~/.zfunc && kiln completion zsh > ~/.zfunc/_kiln"}},
+                         {"zsh, for good",
+                          "mkdir -p ~/.zfunc && kiln completion zsh > ~/.zfunc/_kiln"}},
             .operands = OPERAND_SHELL,
             .min_args = 1,
             .max_args = 1,
