@@ -344,12 +344,114 @@ static void fuzz_names(str in)
     arena_free(&a);
 }
 
+/* ---- a day file: what readers take up of it ---- */
+
+static sqlite3 *day_db(void)
+{
+    static sqlite3 *db;
+    if (db) return db;
+    MUST(!sqlite3_open(":memory:", &db));
+    MUST(!sqlite3_exec(db,
+                       "CREATE TABLE meta(key TEXT PRIMARY KEY, value INTEGER);"
+                       "CREATE TABLE tables(id INTEGER PRIMARY KEY, data BLOB);"
+                       "CREATE TABLE series(id INTEGER PRIMARY KEY, data BLOB);"
+                       "CREATE TABLE local(id INTEGER PRIMARY KEY, series INTEGER, data BLOB);"
+                       "CREATE TABLE keys(id INTEGER PRIMARY KEY, data BLOB);"
+                       "CREATE TABLE raw(seq INTEGER PRIMARY KEY, data BLOB);"
+                       "INSERT INTO meta VALUES('through', 1);",
+                       NULL, NULL, NULL));
+    return db;
+}
+
+/* The only row of a table, sealed; empty: none. */
+static void keep_row(sqlite3 *db, const char *sql, str bytes, uint64_t seal)
+{
+    sqlite3_stmt *s = NULL;
+    buf b = {0};
+    if (!bytes.n) return;
+    buf_put(&b, bytes.p, bytes.n);
+    seal_bytes(&b, seal);
+    MUST(!sqlite3_prepare_v2(db, sql, -1, &s, NULL));
+    sqlite3_bind_blob64(s, 1, b.p, b.n, SQLITE_STATIC);
+    MUST(sqlite3_step(s) == SQLITE_DONE);
+    sqlite3_finalize(s);
+    buf_free(&b);
+}
+
+static bool on_key(void *who, content_key k)
+{
+    (void)k;
+    ++*(size_t *)who;
+    return true;
+}
+
+static void look_at_numbers(const u32s *v, size_t limit)
+{
+    for (size_t i = 0; i < v->n; i++) MUST(v->v[i] < limit);
+}
+
+static void look_at_day(day *d, str keys, str raw)
+{
+    size_t room = 1 << 20, n = 0;
+    err e = {0};
+    look_at_tables(&d->t);
+    for (size_t i = 0; i < d->series.n; i++) {
+        const block_series *s = &d->series.v[i].s;
+        MUST(s->head.sample_type.type < d->t.m.dict.strings.n);
+        MUST(s->head.period_type.unit < d->t.m.dict.strings.n);
+        look_at_numbers(&s->stacks, dict_n_stacks(&d->t.m.dict));
+        look_at_numbers(&s->lists, d->t.lists.n);
+        look_at_numbers(&s->profile_lists, d->t.lists.n);
+    }
+    MUST(day_keys(d, &room, on_key, &n, &e) && n == keys.n / sizeof(content_key));
+    arena a = {.budget = BUDGET};
+    uint64_t seq;
+    str bytes, why;
+    bool more;
+    MUST(day_raw(d, 0, &zip, &a, &seq, &bytes, &why, &more, &e) && more == (raw.n > 0));
+    if (more && bytes.p) fuzz_item(bytes);
+    arena_free(&a);
+}
+
+/* Tables, a series, its numbers, keys, an item that is kept as received: each with its length. */
+static void fuzz_day(str in)
+{
+    taker k = taker_of(in);
+    str tables = take_str(&k), series = take_str(&k), local = take_str(&k), keys = take_str(&k),
+        raw = take_str(&k);
+    if (k.bad) return;
+    sqlite3 *db = day_db();
+    MUST(!sqlite3_exec(db,
+                       "BEGIN; DELETE FROM tables; DELETE FROM series; DELETE FROM local;"
+                       "DELETE FROM keys; DELETE FROM raw;",
+                       NULL, NULL, NULL));
+    keep_row(db, "INSERT INTO tables VALUES(1, ?)", tables, SEAL_TABLES);
+    keep_row(db, "INSERT INTO series VALUES(1, ?)", series, SEAL_SERIES);
+    keep_row(db, "INSERT INTO local VALUES(1, 1, ?)", local, SEAL_LOCAL);
+    keep_row(db, "INSERT INTO keys VALUES(1, ?)", keys, SEAL_KEYS);
+    keep_row(db, "INSERT INTO raw VALUES(1, ?)", raw, SEAL_RAW);
+    MUST(!sqlite3_exec(db, "COMMIT", NULL, NULL, NULL));
+    err e = {0};
+    day *d = calloc(1, sizeof *d);
+    MUST(d);
+    d->db.db = db;
+    d->a.budget = BUDGET;
+    if (tables_init(&d->t, &d->a) && day_begin(d, &zip, &e)) look_at_day(d, keys, raw);
+    day_end(d);
+    sqlite3_finalize(d->begin);
+    sqlite3_finalize(d->commit);
+    sqlite3_finalize(d->ask_through);
+    arena_free(&d->a);
+    free(d);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static void (*const decoders[])(str) = {fuzz_item,  fuzz_ledger,  fuzz_column,  fuzz_tables,
-                                            fuzz_block, fuzz_content, fuzz_journal, fuzz_names};
+    static void (*const decoders[])(str) = {fuzz_item,    fuzz_ledger, fuzz_column,
+                                            fuzz_tables,  fuzz_block,  fuzz_content,
+                                            fuzz_journal, fuzz_names,  fuzz_day};
     if (size < 2 || data[0] >= ARRAY_LEN(decoders)) return -1;
     decoders[data[0]]((str){(const char *)data + 1, size - 1});
     return 0;
