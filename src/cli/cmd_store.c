@@ -3,6 +3,7 @@
 
 #include "cli/input.h"
 #include "cli/output.h"
+#include "cli/store_names.h"
 #include "draw/human.h"
 #include "server/selection.h"
 #include "store/store.h"
@@ -306,12 +307,28 @@ static exit_code do_import(cli *c, store *s)
     return ok ? EXIT_FINE : c->worst;
 }
 
+/* ---- symbolize ---- */
+
+static exit_code do_symbolize(cli *c, store *s)
+{
+    arena a = {.budget = BUDGET, .seed = c->seed};
+    store_selector q = {0};
+    err e = {0};
+    bool ok = take_selector(c, &a, &q);
+    if (ok && !store_symbolize(c, s, &q, &a, &e)) {
+        cli_fail_err(c, c->args[1], &e);
+        ok = false;
+    }
+    arena_free(&a);
+    return ok ? EXIT_FINE : c->worst;
+}
+
 /* ---- the command ---- */
 
 static const action actions[] = {
     {"stats", false, 0, 0, do_stats},         {"verify", false, 0, 0, do_verify},
     {"compact", true, 0, 0, do_compact},      {"export", false, 1, 1, do_export},
-    {"import", true, 1, SIZE_MAX, do_import},
+    {"import", true, 1, SIZE_MAX, do_import}, {"symbolize", false, 0, 0, do_symbolize},
 };
 
 static const action *choose(cli *c)
@@ -326,9 +343,10 @@ static const action *choose(cli *c)
                                              : "a directory and files");
         return NULL;
     }
-    cli_fail(c, EXIT_USAGE,
-             "store does not know `%s`; it knows stats, verify, compact, export and import",
-             c->args[0]);
+    cli_fail(
+        c, EXIT_USAGE,
+        "store does not know `%s`; it knows stats, verify, compact, export, import and symbolize",
+        c->args[0]);
     return NULL;
 }
 

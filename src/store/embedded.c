@@ -326,9 +326,10 @@ static bool on_put_names(store *s, const model *m, uint64_t *n, err *e)
 {
     embedded *x = (embedded *)s;
     names_db to;
-    if (x->read_only) return err_set(e, ERR_USAGE, "%s is open for reading", x->dir);
+    day_opts o = x->files;
+    o.write = true; /* a file of its own, which SQLite guards: it needs no other lock */
     pthread_mutex_lock(&x->work);
-    bool ok = names_open(&to, &x->files, e) && names_put(&to, m, n, e);
+    bool ok = names_open(&to, &o, e) && names_put(&to, m, n, e);
     names_close(&to);
     pthread_mutex_unlock(&x->work);
     return ok;

@@ -272,7 +272,8 @@ NODISCARD bool store_list_profiles(store *s, const store_selector *q, const stor
                                    size_t max, arena *a, store_profile_list *out,
                                    store_series_list *series, store_answer *answer, err *e);
 
-/* Keeps the names of every location that has a build id, an address and lines, for answers with `names`.  Durable on return. */
+/* Keeps the names of every location that has a build id, an address and lines, for answers with `names`.  Durable on return.
+ * Also with read_only, while another process writes the store. */
 NODISCARD bool store_put_names(store *s, const model *m, uint64_t *n, err *e);
 
 /* ---- look after it ---- */
