@@ -108,8 +108,8 @@ bool api_top(ask *k, err *e)
     flat rows;
     uint64_t limit = ROWS;
     flat_opts o = {0};
-    if (!params_number(&k->p, "limit", ROWS_MAX, &limit, e) ||
-        !params_flag(&k->p, "cum", &o.by_cum, e) || !ask_sums(k, &m, &f, &v, e))
+    if (!ask_limit(k, ROWS_MAX, &limit, e) || !params_flag(&k->p, "cum", &o.by_cum, e) ||
+        !ask_sums(k, &m, &f, &v, e))
         return false;
     o.node_count = limit;
     if (!flat_of(&v, &o, k->a, &rows, e)) return false;

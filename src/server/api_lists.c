@@ -72,5 +72,5 @@ bool ask_put_profiles(ask *k, uint64_t max, err *e)
 bool api_profiles(ask *k, err *e)
 {
     uint64_t max = PROFILES;
-    return params_number(&k->p, "limit", PROFILES_MAX, &max, e) && ask_put_profiles(k, max, e);
+    return ask_limit(k, PROFILES_MAX, &max, e) && ask_put_profiles(k, max, e);
 }

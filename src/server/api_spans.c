@@ -77,8 +77,7 @@ bool api_spans(ask *k, err *e)
     model m;
     span_rows s;
     store_answer looked;
-    if (!params_number(&k->p, "limit", SPANS_MAX, &limit, e) || !ask_put_profiles(k, limit, e))
-        return false;
+    if (!ask_limit(k, SPANS_MAX, &limit, e) || !ask_put_profiles(k, limit, e)) return false;
     store_read_opts o = {.budget = ask_budget(k, 2)};
     if (!store_read(k->store, &k->q, &o, k->a, &m, &looked, e)) return false;
     ask_looked(k, &looked);

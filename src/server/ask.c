@@ -126,6 +126,12 @@ bool ask_type(ask *k, store_selector *q, err *e)
     return true;
 }
 
+bool ask_limit(const ask *k, uint64_t most, uint64_t *out, err *e)
+{
+    return params_number(&k->p, "limit", most, out, e) &&
+           (*out || err_set(e, ERR_USAGE, "limit wants 1 or more"));
+}
+
 bool ask_select(const ask *k, select_opts *o, granularity *by, err *e)
 {
     const params *p = &k->p;

@@ -46,6 +46,8 @@ NODISCARD bool ask_type(ask *k, store_selector *q, err *e);
 /* Questions about time have a start and an end: without an end until now, without a start the hour before, or, where the start is 0 or
  * an id is given, from the first observation on.  ERR_USAGE. */
 NODISCARD bool ask_range(ask *k, err *e);
+/* ?limit=, in [1, most]; *out stays as it is when it is not given.  ERR_USAGE. */
+NODISCARD bool ask_limit(const ask *k, uint64_t most, uint64_t *out, err *e);
 /* A round length of which about 240 make a range: 1, 2, 5 ... ms, 1, 2, 5, 10, 15, 30 s, minutes, hours. */
 uint64_t ask_round_step(uint64_t range);
 /* The options of a view that the parameters give: focus, ignore, hide, show, show_from, tagfocus ... as the command line has them. */
