@@ -90,6 +90,27 @@ bool cumulative_find(const model *const *m, size_t n, arena *a, cumulative *out,
     return true;
 }
 
+bool cumulative_keep_newest(model *m, arena *a, err *e)
+{
+    const model *one = m;
+    cumulative found;
+    bool *gone = arena_new(a, bool, m->profiles.n + 1);
+    uint32_t n = 0;
+    if (!gone) return query_no_memory(e);
+    if (!cumulative_find(&one, 1, a, &found, e)) return false;
+    for (size_t i = 0; i < found.n; i++) gone[found.v[i].profile] = found.v[i].replaced;
+    for (size_t k = 0; k < m->scopes.n; k++) {
+        scope *s = &m->scopes.v[k];
+        uint32_t first = n;
+        for (uint32_t i = s->first_profile; i < s->first_profile + s->n_profiles; i++)
+            if (!gone[i]) m->profiles.v[n++] = m->profiles.v[i];
+        s->first_profile = first;
+        s->n_profiles = n - first;
+    }
+    m->profiles.n = n;
+    return true;
+}
+
 /* ---- levels ---- */
 
 typedef struct level {

@@ -27,3 +27,6 @@ NODISCARD bool levels_keep_newest(model *m, arena *a, err *e);
 
 /* All cumulative profiles of n models and how they follow each other; n log n. */
 NODISCARD bool cumulative_find(const model *const *m, size_t n, arena *a, cumulative *out, err *e);
+
+/* Takes profiles that a newer one holds out of a model whose scopes are in the order of their profiles, as builders make them. */
+NODISCARD bool cumulative_keep_newest(model *m, arena *a, err *e);

@@ -1,5 +1,6 @@
 #include "store/summing.h"
 
+#include "query/cumulative.h"
 #include "base/ban.h"
 
 static bool no_room(err *e)
@@ -319,7 +320,8 @@ bool answer_sums(reader *r, const store_selector *q, const store_read_opts *o, a
     ok = ok && reader_begin(r, e) && reader_look(r, &x.k, e);
     reader_end(r);
     ok = ok && summing_put(&x, e) && reader_name(r, o && o->names, &x.b, e) &&
-         builder_finish(&x.b, out, e) && (x.by_attributes || summing_put_columns(&x, out, e));
+         builder_finish(&x.b, out, e) && (x.by_attributes || summing_put_columns(&x, out, e)) &&
+         cumulative_keep_newest(out, a, e);
     look_close(&x.k, r->world);
     return ok;
 }

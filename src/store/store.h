@@ -198,7 +198,8 @@ NODISCARD bool store_read(store *s, const store_selector *q, const store_read_op
                           model *out, store_answer *answer, err *e);
 
 /* One sample for each stack with the sum of what store_read would give: what flame graphs and tables want.  Levels
- * (profile_is_level) are not added up: of each series the newest profile in the range counts, and has a profile of its own. */
+ * (profile_is_level) are not added up: of each series the newest profile in the range counts, and has a profile of its own.
+ * So does, with by_series, the newest of cumulative profiles that hold each other. */
 NODISCARD bool store_read_sums(store *s, const store_selector *q, const store_read_opts *o,
                                arena *a, model *out, store_answer *answer, err *e);
 
