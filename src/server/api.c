@@ -183,12 +183,12 @@ static void reply_error(api *a, http_exchange *x, const err *e, bool later)
                                     .body = &b});
 }
 
-/* Senders choose the words: visible characters, and not many. */
+/* Senders choose the words: visible characters. */
 static bool fits_header(str s)
 {
     for (size_t i = 0; i < s.n; i++)
         if (s.p[i] <= ' ' || s.p[i] > '~') return false;
-    return s.n > 0 && s.n < 256;
+    return s.n > 0;
 }
 
 static void reply(api *a, http_exchange *x, ask *k)
@@ -207,7 +207,8 @@ static void reply(api *a, http_exchange *x, ask *k)
                  STR_ARG(k->name));
         head[n++] = (http_header){STR("content-disposition"), str_of(disposition)};
     }
-    if (fits_header(k->main_type)) head[n++] = (http_header){STR("kiln-main-type"), k->main_type};
+    str main_type = str_of(k->main_type);
+    if (fits_header(main_type)) head[n++] = (http_header){STR("kiln-main-type"), main_type};
     http_answer(x, &(http_response){.status = 200, .head = head, .n_head = n, .body = &k->body});
 }
 

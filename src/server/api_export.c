@@ -4,6 +4,7 @@
 #include "format/format.h"
 #include "server/questions.h"
 #include "base/ban.h"
+#include <string.h>
 
 /* sums=1: one sample a stack (and set of attributes, unless attributes=0), which is what a flame graph needs and far less to send. */
 bool api_export(ask *k, err *e)
@@ -22,7 +23,8 @@ bool api_export(ask *k, err *e)
         return false;
     store_selector main = k->q; /* all of it is sent, and which type a question would be about */
     if (!ask_type(k, &main, e)) return false;
-    k->main_type = main.type;
+    if (main.type.n && main.type.n < sizeof k->main_type)
+        memcpy(k->main_type, main.type.p, main.type.n);
     bool ok = sums ? store_read_sums(k->store, &k->q, &o, k->a, &m, &k->looked, e)
                    : store_read(k->store, &k->q, &o, k->a, &m, &k->looked, e);
     if (!ok || !stopper_now(k->stop, e)) return false;

@@ -31,8 +31,9 @@ typedef struct ask {
     buf body;
     const char *type; /* of a body that the question wrote itself; NULL: `w` is the answer */
     str name;         /* of a file that the body is; empty: none */
-    str main_type;    /* of what is in it (store_main_type); empty: not said */
-    bool packed;      /* the body is gzip */
+    char main_type
+        [256]; /* of what is in it (store_main_type), a copy: the arena goes before the answer; empty: not said */
+    bool packed; /* the body is gzip */
 } ask;
 
 /* Reads the parameters, answers and encodes: k->p, rest, route, store, a, now, budget and stop are set.  ERR_USAGE: what was asked (400);
