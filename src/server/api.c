@@ -86,7 +86,11 @@ static bool is_over(void *who, err *e)
 /* A buffer that grows doubles: what it did not need is given back. */
 static void shrink(buf *b)
 {
-    char *p = b->n && !b->head && b->cap - b->n > b->n / 8 ? realloc(b->p, b->n) : NULL;
+    if (!b->n || b->head + b->cap - b->n <= b->n / 8) return;
+    char *base = b->p - b->head; /* which a backward writer left */
+    memmove(base, b->p, b->n);
+    *b = (buf){.p = base, .n = b->n, .cap = b->head + b->cap};
+    char *p = realloc(base, b->n);
     if (p) b->p = p, b->cap = b->n;
 }
 
@@ -231,7 +235,7 @@ static void finish(question *q)
 {
     if (q->x) {
         *http_exchange_user(q->x) = NULL;
-        if (!q->e.code && has_room(q, q->k.body.cap))
+        if (!q->e.code && has_room(q, q->k.body.head + q->k.body.cap))
             reply(q->of, q->x, &q->k);
         else
             reply_error(q->of, q->x, &q->e, q->later);
