@@ -36,7 +36,12 @@ export const must = (ok, what) => {
 };
 export const same = (got, want, what) => must(got === want, `${what}: ${got}, expected ${want}`);
 
-export const browser = await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] });
+/** A name that is not ours and points here: what a page does that wants to be us (DNS rebinding). */
+export const FOREIGN = 'evil.example';
+export const browser = await chromium.launch({
+    executablePath: chromiumPath,
+    args: ['--no-sandbox', `--host-resolver-rules=MAP ${FOREIGN} 127.0.0.1`],
+});
 let complaints = [];
 /** `mayAsk`: what a page may ask for; others are complaints. */
 export async function newPage(options = {}, mayAsk = /^(file|data|about|blob):/) {

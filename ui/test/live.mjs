@@ -1,6 +1,8 @@
 // test/live.mjs - the page of `kiln serve` in a real Chromium: what a person does with it. Prints TAP; says why it skips.
 // KILN_SHOTS=DIR leaves pictures there, wide and narrow, to be looked at.
+import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import {
     browser,
@@ -11,6 +13,7 @@ import {
     drop,
     eventually,
     example,
+    FOREIGN,
     gone,
     inAddress,
     must,
@@ -50,6 +53,30 @@ async function answers(url) {
     }
     console.log(`# the page weighs ${weight} bytes of gzip`);
     must(weight > 20000 && weight < PAGE_BYTES, `the page weighs ${weight} bytes`);
+}
+
+async function foreign(url) {
+    const status = async () => (await fetch(`${url}/api/v1/status`)).json(),
+        before = await status();
+    const site = createServer((_, r) => r.end('<!doctype html>')).listen(0, '127.0.0.1');
+    await once(site, 'listening');
+    const page = await newPage({}, /./);
+    page.removeAllListeners('console'); // where the browser itself says that it was answered 403
+    const answer = await page.goto(`http://${FOREIGN}:${new URL(url).port}/`);
+    same(answer.status(), 403, 'a name that points here');
+    await page.goto(`http://${FOREIGN}:${site.address().port}/`);
+    const types = await page.evaluate(async (to) => {
+        const send = (path) => fetch(to + path, { method: 'POST', mode: 'no-cors', body: 'main;evil 1\n' });
+        return [(await send('/upload')).type, (await send('/v1/profiles')).type];
+    }, url);
+    same(types.join(), 'opaque,opaque', 'the browser did not send at all');
+    await page.close();
+    site.closeAllConnections();
+    site.close();
+    const after = await status();
+    must(after.api.foreign > before.api.foreign, 'the name was not counted');
+    same(after.ingest.foreign - before.ingest.foreign, 2, 'requests across sites that were refused');
+    same(after.ingest.taken, before.ingest.taken, 'taken');
 }
 
 async function person(url) {
@@ -210,6 +237,7 @@ async function person(url) {
         await textIs(other, '[data-notice]', /nothing\.bin: .+/, 'no answer');
         await other.close();
     });
+    await check('pages of others can neither be us nor send to us', () => foreign(url));
     await check('refresh: what arrives is shown; a choice in a moving time stays where it is', async () => {
         const now = Date.now();
         await sendLoop(url, 'ticker', 'tick', 100, now - 60e3);
