@@ -79,7 +79,8 @@ typedef struct day_series {
 typedef struct day {
     day_name name;
     database db;
-    arena a; /* tables and series */
+    uint64_t inode; /* of the file; another one may get its name */
+    arena a;        /* tables and series */
     tables t;
     VEC(day_series) series; /* by row */
     hash_index by_id;
@@ -93,6 +94,8 @@ typedef struct day {
 /* NULL: `e` says why.  ERR_MALFORMED: the file is damaged. */
 NODISCARD day *day_open(const day_opts *o, day_name name, size_t memory, err *e);
 void day_close(day *d);
+/* Is it still the file of that name?  It may have been set aside or removed, and another one made. */
+bool day_is_there(const day *d);
 
 /* Begins to look at the file as it is now, and takes up what is new in its tables. */
 NODISCARD bool day_begin(day *d, zipper *z, err *e);

@@ -3,7 +3,16 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include "base/ban.h"
+
+static uint64_t inode_of(const day *d)
+{
+    struct stat st;
+    return stat(d->db.path, &st) == 0 ? (uint64_t)st.st_ino : 0;
+}
+
+bool day_is_there(const day *d) { return inode_of(d) == d->inode; }
 
 day *day_open(const day_opts *o, day_name name, size_t memory, err *e)
 {
@@ -15,6 +24,7 @@ day *day_open(const day_opts *o, day_name name, size_t memory, err *e)
         free(d);
         return NULL;
     }
+    d->inode = inode_of(d);
     if (!tables_init(&d->t, &d->a)) {
         day_close(d);
         return (void)err_set(e, ERR_LIMIT, "the memory budget is spent"), NULL;

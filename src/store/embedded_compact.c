@@ -75,6 +75,20 @@ static bool commit(run *r, err *e)
     return true;
 }
 
+/* A file that is damaged where only its writer looks is set aside, too: nobody might ask for it, and nothing be compacted. */
+static bool open_file(embedded *x, day_name name, err *e)
+{
+    err why = {0};
+    x->w = day_writer_open(&x->files, name, x->o.memory / 4, &why);
+    if (!x->w && why.code == ERR_MALFORMED) {
+        embedded_quarantine(x, name, &why);
+        why = (err){0};
+        x->w = day_writer_open(&x->files, name, x->o.memory / 4, &why);
+    }
+    if (!x->w && e) *e = why;
+    return x->w != NULL;
+}
+
 /* The writer of the file that the item belongs to. */
 static bool choose_file(run *r, const item *i, err *e)
 {
@@ -90,13 +104,11 @@ static bool choose_file(run *r, const item *i, err *e)
         name.part++;
     else if (!part_of(x, day_number, &name, e))
         return false;
-    x->w = day_writer_open(&x->files, name, x->o.memory / 4, e);
-    if (x->w && !full && day_writer_full(x->w)) { /* found full */
-        day_writer_close(x->w);
-        name.part++;
-        x->w = day_writer_open(&x->files, name, x->o.memory / 4, e);
-    }
-    return x->w != NULL;
+    if (!open_file(x, name, e)) return false;
+    if (full || !day_writer_full(x->w)) return true;
+    day_writer_close(x->w); /* found full */
+    name.part++;
+    return open_file(x, name, e);
 }
 
 /* ---- an item ---- */

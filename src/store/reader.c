@@ -77,8 +77,11 @@ static bool match_files(reader *r, err *e)
     for (size_t i = 0; ok && i < names.n; i++) {
         while (at < r->n_days && day_name_cmp(r->days[at]->name, names.v[i]) < 0) remove_day(r, at);
         if (at < r->n_days && day_name_cmp(r->days[at]->name, names.v[i]) == 0) {
-            at++;
-            continue;
+            if (day_is_there(r->days[at])) {
+                at++;
+                continue;
+            }
+            remove_day(r, at);
         }
         err why = {0};
         day *d = day_open(&r->o, names.v[i], 0, &why);

@@ -351,6 +351,39 @@ static void serves_beside_a_damaged_file(void **state)
     place_free(&p);
 }
 
+/* The same, and nobody asks: compaction goes on all the same. */
+static void compacts_beside_a_damaged_file(void **state)
+{
+    (void)state;
+    place p = place_new();
+    hand_world w;
+    err e = {0};
+    char path[256];
+    hand_world_init(&w, NOON);
+    store *s = open_at(p.dir, &w, (store_opts){.no_threads = true});
+    put_number(s, 0);
+    assert_ok(store_compact(s, &e), &e);
+    store_close(s);
+    s = open_at(p.dir, &w, (store_opts){.no_threads = true});
+    put_number(s, 1);
+    snprintf(path, sizeof path, "%s/2026-09-10.0.db", p.dir);
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db, "UPDATE tables SET data = zeroblob(length(data))", NULL, NULL, NULL),
+        SQLITE_OK);
+    sqlite3_close(db);
+    assert_ok(store_compact(s, &e), &e);
+    assert_u64(store_gauged(s).raw_items, 0);
+    assert_u64(store_counted(s).quarantined, 1);
+    uint32_t count[2] = {0};
+    assert_ok(numbered_count(s, count, 2, &e), &e);
+    assert_int_equal(count[0], 0);
+    assert_int_equal(count[1], 1);
+    store_close(s);
+    place_free(&p);
+}
+
 static void on_problem(void *who, const char *text)
 {
     assert_true(text[0] != 0);
@@ -622,12 +655,19 @@ static void keeps_what_is_lent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_every_layout),       cmocka_unit_test(removes_old_days),
-        cmocka_unit_test(removes_by_bytes),         cmocka_unit_test(keeps_what_fits),
-        cmocka_unit_test(sets_damaged_files_aside), cmocka_unit_test(serves_beside_a_damaged_file),
-        cmocka_unit_test(serves_the_journal_alone), cmocka_unit_test(finds_changed_bytes),
-        cmocka_unit_test(reads_beside_the_writer),  cmocka_unit_test(refuses_under_pressure),
-        cmocka_unit_test(decodes_outside_the_lock), cmocka_unit_test(keeps_what_is_lent),
+        cmocka_unit_test(keeps_every_layout),
+        cmocka_unit_test(removes_old_days),
+        cmocka_unit_test(removes_by_bytes),
+        cmocka_unit_test(keeps_what_fits),
+        cmocka_unit_test(sets_damaged_files_aside),
+        cmocka_unit_test(serves_beside_a_damaged_file),
+        cmocka_unit_test(compacts_beside_a_damaged_file),
+        cmocka_unit_test(serves_the_journal_alone),
+        cmocka_unit_test(finds_changed_bytes),
+        cmocka_unit_test(reads_beside_the_writer),
+        cmocka_unit_test(refuses_under_pressure),
+        cmocka_unit_test(decodes_outside_the_lock),
+        cmocka_unit_test(keeps_what_is_lent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
