@@ -28,6 +28,7 @@ typedef struct real_calls {
     int (*execvpe)(const char *, char *const *, char *const *);
     int (*fexecve)(int, char *const *, char *const *);
     int (*execveat)(int, const char *, char *const *, char *const *, int);
+    int (*daemon)(int, int);
     void (*exit_now)(int);
     void (*quick_exit)(int);
 } real_calls;
@@ -47,6 +48,7 @@ __attribute__((constructor(101))) static void find_real(void)
     FIND(exit_now, "_exit");
     FIND(quick_exit, "quick_exit");
     FIND(thrd_create, "thrd_create");
+    FIND(daemon, "daemon");
     FIND(pthread_create, "pthread_create");
 }
 
@@ -180,6 +182,14 @@ EXPORT int execle(const char *path, const char *arg, ...)
 }
 
 /* ---- ends without destructors ---- */
+
+/* The parent ends in there, by libc's own _exit: what it has captured leaves before. */
+EXPORT int daemon(int same_directory, int same_descriptors)
+{
+    find_real();
+    life_go(true);
+    return stay(real.daemon(same_directory, same_descriptors));
+}
 
 EXPORT void _exit(int status)
 {

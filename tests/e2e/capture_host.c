@@ -433,6 +433,10 @@ int main(int argc, char **argv)
     if (!strcmp(what, "events")) closes_events();
     if (!strcmp(what, "c11")) c11();
     if (!strcmp(what, "asks")) asks();
+    if (!strcmp(what, "daemon")) {
+        spin_here(clock_s(CLOCK_MONOTONIC) + seconds);
+        return daemon(1, 1) == 0 ? 0 : 1;
+    }
     if (!strcmp(what, "takes")) takes_signal();
     if (!strcmp(what, "quit")) return (int)seconds;
     if (!strcmp(what, "resets")) resets();
