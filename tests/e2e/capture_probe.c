@@ -100,7 +100,8 @@ static void say(void *who, const char *sentence)
     fprintf(out, "say %s\n", sentence);
 }
 
-/* exec fails now and then, so what was captured is not the last. */
+/* exec fails now and then, so what was captured is not the last.  Prints and allocates: not for programs that leave
+ * from a signal handler (PROBE_LEAVING=0). */
 static void leaving(void *who, bool exec)
 {
     (void)who;
@@ -147,7 +148,7 @@ __attribute__((constructor)) static void begin(void)
                       .max_batch = number("PROBE_BATCH", 0),
                       .exclude = getenv("PROBE_EXCLUDE"),
                       .say = say,
-                      .leaving = leaving};
+                      .leaving = number("PROBE_LEAVING", 1) ? leaving : NULL};
     static char whole[4 << 20]; /* a batch is one write: a forked child writes to the same file */
     out = fdopen((int)number("PROBE_FD", 3), "w");
     if (out) setvbuf(out, whole, _IOFBF, sizeof whole);
