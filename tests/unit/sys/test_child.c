@@ -130,7 +130,8 @@ int main(void)
         cmocka_unit_test(test_not_started), cmocka_unit_test(test_text),
         cmocka_unit_test(test_die_alike),
     };
-    signal(SIGINT, SIG_DFL),
-        signal(SIGQUIT, SIG_DFL); /* ignored, they would stay so in every child */
+    /* Ignored (a job in the background, nohup), they would stay so in every child. */
+    static const int inherited[] = {SIGHUP, SIGINT, SIGQUIT};
+    for (size_t i = 0; i < ARRAY_LEN(inherited); i++) signal(inherited[i], SIG_DFL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
