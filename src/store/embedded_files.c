@@ -134,19 +134,33 @@ bool embedded_retain(embedded *x, err *e)
 
 /* ---- quarantine ---- */
 
+/* A name that nothing was set aside under: what was before is kept. */
+static void name_aside(embedded *x, const char *name, char aside[static DAY_PATH])
+{
+    char path[DAY_PATH];
+    for (unsigned n = 1; n == 1 || access(path, F_OK) == 0; n++) {
+        if (n == 1)
+            snprintf(aside, DAY_PATH, "%s.corrupt", name);
+        else
+            snprintf(aside, DAY_PATH, "%s.%u.corrupt", name, n);
+        snprintf(path, sizeof path, "%s/%s", x->dir, aside);
+    }
+}
+
 void embedded_set_aside(embedded *x, const char *name, const err *why)
 {
     static const char *const tails[] = {"", "-wal", "-shm"};
-    char from[DAY_PATH], to[DAY_PATH];
+    char from[DAY_PATH], to[DAY_PATH], aside[DAY_PATH];
+    name_aside(x, name, aside);
     for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
         snprintf(from, sizeof from, "%s/%s%s", x->dir, name, tails[i]);
-        snprintf(to, sizeof to, "%s/%s.corrupt%s", x->dir, name, tails[i]);
+        snprintf(to, sizeof to, "%s/%s%s", x->dir, aside, tails[i]);
         if (rename(from, to) != 0 && errno != ENOENT)
             embedded_say(x, STORE_TROUBLE, "store: %s cannot be renamed: %s", from,
                          strerror(errno));
     }
-    embedded_say(x, STORE_QUARANTINE, "store: %s is damaged and set aside as %s.corrupt: %s", name,
-                 name, why->msg);
+    embedded_say(x, STORE_QUARANTINE, "store: %s is damaged and set aside as %s: %s", name, aside,
+                 why->msg);
     pthread_mutex_lock(&x->lock);
     x->n.quarantined++;
     pthread_mutex_unlock(&x->lock);

@@ -268,6 +268,26 @@ static void sets_damaged_files_aside(void **state)
     place_free(&p);
 }
 
+/* The same name twice: what was set aside first is not written over. */
+static void sets_aside_again(void **state)
+{
+    (void)state;
+    place p = place_new();
+    hand_world w;
+    err e = {0};
+    hand_world_init(&w, NOON);
+    for (uint32_t i = 0; i < 3; i++) {
+        store *s = open_at(p.dir, &w, (store_opts){.no_threads = true});
+        assert_u64(store_counted(s).quarantined, i > 0);
+        put_number(s, i);
+        assert_ok(store_compact(s, &e), &e);
+        assert_int_equal(n_files(s), i + 1); /* all but one of them *.corrupt */
+        store_close(s);
+        scribble(p.dir, "2026-09-10.0.db", 0, 4096);
+    }
+    place_free(&p);
+}
+
 /* The newest file says through which number the journal was compacted.  Without it, and without the catalogue, what the journal has
  * beyond is served, by who writes and by who reads only. */
 static void serves_the_journal_alone(void **state)
@@ -660,6 +680,7 @@ int main(void)
         cmocka_unit_test(removes_by_bytes),
         cmocka_unit_test(keeps_what_fits),
         cmocka_unit_test(sets_damaged_files_aside),
+        cmocka_unit_test(sets_aside_again),
         cmocka_unit_test(serves_beside_a_damaged_file),
         cmocka_unit_test(compacts_beside_a_damaged_file),
         cmocka_unit_test(serves_the_journal_alone),
