@@ -210,14 +210,16 @@ static bool put_message(void *who, const model *m, err *e)
     return ok;
 }
 
+/* Both leave no file where there is nothing: answer->n_profiles tells. */
 static bool export_stream(store *s, const store_selector *q, const char *path, store_answer *answer,
                           err *e)
 {
     exporting x = {0};
     if (!file_create(path, &x.file, e)) return false;
-    if (store_read_each(s, q, put_message, &x, answer, e)) return file_commit(&x.file, e);
+    bool ok = store_read_each(s, q, put_message, &x, answer, e);
+    if (ok && answer->n_profiles) return file_commit(&x.file, e);
     file_abandon(&x.file);
-    return false;
+    return ok;
 }
 
 static bool export_model(cli *c, store *s, const store_selector *q, const output *out, arena *a,
@@ -226,9 +228,10 @@ static bool export_model(cli *c, store *s, const store_selector *q, const output
     model m;
     buf b = {0};
     ledger l = {0};
-    bool ok = store_read(s, q, NULL, a, &m, answer, e) &&
-              out->to->write(out->to, &m, &(write_opts){.ledger = &l}, &b, e) &&
-              output_write(out, buf_view(&b), e);
+    bool ok = store_read(s, q, NULL, a, &m, answer, e);
+    if (ok && !answer->n_profiles) return true;
+    ok = ok && out->to->write(out->to, &m, &(write_opts){.ledger = &l}, &b, e) &&
+         output_write(out, buf_view(&b), e);
     if (ok) output_losses(c, out, &l);
     buf_free(&b);
     return ok;
@@ -252,7 +255,11 @@ static exit_code do_export(cli *c, store *s)
     ok = stream ? export_stream(s, &q, path, &answer, &e)
                 : export_model(c, s, &q, &out, &a, &answer, &e);
     if (!ok) output_fail(c, &out, &e);
-    if (ok && !c->o.quiet)
+    if (ok && !answer.n_profiles)
+        cli_fail(c, EXIT_BAD_INPUT,
+                 "%s: nothing that fits is kept there; `kiln store stats %s` shows what is",
+                 c->args[1], c->args[1]);
+    else if (ok && !c->o.quiet)
         cli_note(c, "%s: %s, %s", path, human_things(answer.n_profiles, "profile", n),
                  human_things(answer.n_samples, "sample", m));
     if (ok && answer.n_damaged)
