@@ -204,6 +204,7 @@ static bool push(conn *c, err *e)
             buf_str(&c->out, buf_view(b));
         }
         buf_reset(b);
+        trim(b); /* what is sealed waits in c->out: a slow reader would hold it twice */
         if (c->mute) buf_reset(&c->out);
         if (!ok || c->out.failed) return err_set(e, ERR_LIMIT, "out of memory");
         c->unsaid = true;
