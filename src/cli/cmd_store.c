@@ -256,9 +256,7 @@ static exit_code do_export(cli *c, store *s)
                 : export_model(c, s, &q, &out, &a, &answer, &e);
     if (!ok) output_fail(c, &out, &e);
     if (ok && !answer.n_profiles)
-        cli_fail(c, EXIT_BAD_INPUT,
-                 "%s: nothing that fits is kept there; `kiln store stats %s` shows what is",
-                 c->args[1], c->args[1]);
+        kept_say_nothing(c, c->args[1]);
     else if (ok && !c->o.quiet)
         cli_note(c, "%s: %s, %s", path, human_things(answer.n_profiles, "profile", n),
                  human_things(answer.n_samples, "sample", m));

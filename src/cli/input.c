@@ -43,8 +43,7 @@ read_opts input_read_opts(const cli *c, input *in)
 
 static bool nothing_kept(cli *c, input *in)
 {
-    cli_fail(c, EXIT_BAD_INPUT, "%s: nothing that fits is kept there", in->path);
-    cli_note(c, "  `kiln info %.*s` shows what is", (int)strcspn(in->path, "?#"), in->path);
+    kept_say_nothing(c, in->path);
     input_close(in);
     return false;
 }

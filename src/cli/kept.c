@@ -145,6 +145,12 @@ bool kept_asked(cli *c)
     return false;
 }
 
+void kept_say_nothing(cli *c, const char *arg)
+{
+    cli_fail(c, EXIT_BAD_INPUT, "%s: nothing that fits is kept there", arg);
+    cli_note(c, "  `kiln info %.*s` shows what is", (int)where_ends(arg), arg);
+}
+
 bool kept_read(cli *c, const kept_place *k, arena *a, size_t max_bytes, buf *out,
                char type[KEPT_TYPE])
 {

@@ -34,6 +34,9 @@ NODISCARD bool kept_parse(const cli_options *o, const char *arg, arena *a, kept_
 /* false: there is --select, and no argument that it could choose from; reported. */
 bool kept_asked(cli *c);
 
+/* Says that nothing there fits, and how to see what is there. */
+void kept_say_nothing(cli *c, const char *arg);
+
 /* The need of a question with these options that could do with `least`. */
 kept_need kept_need_of(const cli_options *o, kept_need least);
 
