@@ -7,8 +7,9 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 FUZZ_S  ?= 60
 TORTURE_S ?= 1800
+SOAK_MIN ?= 60
 
-.PHONY: build run test bench fuzz torture lint format asan tsan coverage install clean help
+.PHONY: build run test bench soak fuzz torture lint format asan tsan coverage install clean help
 .NOTPARALLEL:
 
 build: ## build/kiln and build/libkiln.so (the default)
@@ -26,6 +27,11 @@ bench: ## measure against the peers
 	@tools/need bench
 	@tools/build gcc -Dbench=enabled
 	@bench/run
+
+soak: ## the server for SOAK_MIN minutes (60) at 80 % of what it sustains, with kills and backups
+	@tools/need bench
+	@tools/build gcc -Dbench=enabled
+	@bench/soak --minutes $(SOAK_MIN)
 
 fuzz: ## fuzz each target for FUZZ_S seconds (60)
 	@tools/need fuzz

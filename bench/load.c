@@ -1,10 +1,14 @@
 /* load.c - sends profiles again and again, each time with an id of its own: as gRPC over HTTP/2, or over HTTP/1.1.
  *
- *   bench/load [--http1] PORT REQUESTS CONNECTIONS STREAMS FILE...
+ *   bench/load [--http1 | --steady RATE] PORT REQUESTS CONNECTIONS STREAMS FILE...
  *
  * h2load sends the same bytes every time, which a store rightly takes for a profile that was sent again.  The files are sent in turn;
- * STREAMS requests are under way on each connection (HTTP/1.1: one).  Says how many were taken, refused for now (RESOURCE_EXHAUSTED
- * with RetryInfo, 429 with Retry-After) and failed, and the seconds. */
+ * STREAMS requests are under way on each connection (HTTP/1.1: one).  Prints how many were accepted, rejected for now
+ * (RESOURCE_EXHAUSTED with RetryInfo, 429 with Retry-After) and failed, and the seconds.
+ *
+ * --steady RATE behaves as an SDK that never gives up: it starts RATE requests a second (0: as many as are accepted), moves their times to
+ * now, reconnects when the server is gone, and repeats a request with its own id until the server acknowledges it.  Every second
+ * it prints a line with the counts so far.  SIGTERM ends it: no new requests, and the exit waits for those under way. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +16,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <nghttp2/nghttp2.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,13 +30,25 @@
 #include <unistd.h>
 
 enum { PREFIX = 5, ID = 16, EVENTS = 64, HEAD = 4096 };
+#define RETRY_S 0.25 /* before a rejected request, or a connection that was lost, is tried again */
 /* bench/serve writes it into the files; the number of the request replaces it. */
 static const char mark[ID] = "kiln-bench-id-00";
+/* The start of the profile in the first file; each further one is a second later. */
+#define FIRST_TIME UINT64_C(1789000000000000000)
+#define DURATION UINT64_C(10000000000)
 
 typedef struct message {
     uint8_t *p; /* with gRPC's prefix */
     size_t n, id_at;
+    uint32_t *time_at; /* --steady: places of times */
+    size_t n_times;
+    uint64_t last_time;
 } message;
+
+typedef struct retry {
+    uint64_t number;
+    double due;
+} retry;
 
 typedef struct load {
     message *v;
@@ -41,11 +58,21 @@ typedef struct load {
     uint64_t to_send, streams, next;
     uint64_t run; /* the first half of every id */
     uint64_t taken, refused, failed;
+    /* --steady */
+    bool steady;
+    double rate, began;
+    retry *again; /* a ring of requests that were not acknowledged, by the time they are due */
+    size_t again_at, n_again, cap_again;
 } load;
 
+static volatile sig_atomic_t ending; /* SIGTERM */
+
 typedef struct request {
+    struct request *next, **link; /* among those under way on its connection */
     const message *m;
+    uint64_t number;
     uint8_t id[ID];
+    uint8_t *moved; /* --steady: the message with times of now; NULL: as it is in the file */
     size_t sent;
     char status;   /* grpc-status: its first digit */
     bool may_come; /* RetryInfo */
@@ -55,6 +82,8 @@ typedef struct peer {
     load *of;
     int fd;
     uint64_t open;
+    request *under_way;
+    double back; /* a lost connection is opened again at that time */
     nghttp2_session *ng;
     const uint8_t *out; /* what the kernel did not take */
     size_t n_out;
@@ -65,14 +94,74 @@ typedef struct peer {
     bool ends;                     /* the server closes the connection behind its answer */
 } peer;
 
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* A request that is due for another try, or a new one.  false: none may be sent now. */
+static bool next_number(load *l, uint64_t *out)
+{
+    if (l->n_again && l->again[l->again_at].due <= now()) {
+        *out = l->again[l->again_at].number;
+        l->again_at = (l->again_at + 1) % l->cap_again, l->n_again--;
+        return true;
+    }
+    if (ending || l->next == l->to_send) return false;
+    if (l->rate > 0 && (double)l->next > (now() - l->began) * l->rate) return false;
+    *out = l->next++;
+    return true;
+}
+
+static void try_again(load *l, uint64_t number)
+{
+    if (l->n_again == l->cap_again) {
+        size_t cap = l->cap_again ? 2 * l->cap_again : 1024;
+        retry *v = malloc(cap * sizeof *v);
+        if (!v) abort();
+        for (size_t i = 0; i < l->n_again; i++) v[i] = l->again[(l->again_at + i) % l->cap_again];
+        free(l->again);
+        l->again = v, l->again_at = 0, l->cap_again = cap;
+    }
+    l->again[(l->again_at + l->n_again++) % l->cap_again] = (retry){number, now() + RETRY_S};
+}
+
+/* The message as if it had been recorded until now. */
+static uint8_t *move_times(const message *m)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    uint64_t by = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec - m->last_time, at;
+    uint8_t *p = malloc(m->n);
+    if (!p) abort();
+    memcpy(p, m->p, m->n);
+    for (size_t i = 0; i < m->n_times; i++) {
+        memcpy(&at, p + m->time_at[i], 8);
+        at += by;
+        memcpy(p + m->time_at[i], &at, 8);
+    }
+    return p;
+}
+
 static bool next_request(load *l, request *r)
 {
-    if (l->next == l->to_send) return false;
-    *r = (request){.m = &l->v[l->next % l->n]};
+    uint64_t number;
+    if (!next_number(l, &number)) return false;
+    *r = (request){.m = &l->v[number % l->n], .number = number};
     memcpy(r->id, &l->run, 8);
-    memcpy(r->id + 8, &l->next, 8);
-    l->next++;
+    memcpy(r->id + 8, &number, 8);
+    if (l->steady) r->moved = move_times(r->m);
     return true;
+}
+
+static void free_request(request *r)
+{
+    *r->link = r->next;
+    if (r->next) r->next->link = r->link;
+    free(r->moved);
+    free(r);
 }
 
 /* ---- HTTP/2 ---- */
@@ -91,7 +180,7 @@ static ssize_t read_message(nghttp2_session *ng, int32_t id, uint8_t *p, size_t 
     request *r = from->ptr;
     const message *m = r->m;
     size_t n = m->n - r->sent < max ? m->n - r->sent : max;
-    memcpy(p, m->p + r->sent, n);
+    memcpy(p, (r->moved ? r->moved : m->p) + r->sent, n);
     for (size_t i = 0; i < ID; i++) {
         size_t at = m->id_at + i;
         if (at >= r->sent && at < r->sent + n) p[at - r->sent] = r->id[i];
@@ -111,9 +200,15 @@ static void submit(peer *p)
         NV(":path", "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"),
         NV("content-type", "application/grpc"),
         NV("te", "trailers")};
-    while (p->open < l->streams && l->next < l->to_send) {
+    while (p->open < l->streams) {
         request *r = malloc(sizeof *r);
-        if (!r || !next_request(l, r)) abort();
+        if (!r) abort();
+        if (!next_request(l, r)) {
+            free(r);
+            return;
+        }
+        r->next = p->under_way, r->link = &p->under_way, p->under_way = r;
+        if (r->next) r->next->link = &r->next;
         nghttp2_data_provider d = {.source.ptr = r, .read_callback = read_message};
         if (nghttp2_submit_request(p->ng, NULL, head, sizeof head / sizeof *head, &d, r) < 0)
             abort();
@@ -143,8 +238,9 @@ static int on_close(nghttp2_session *ng, int32_t id, uint32_t code, void *who)
         p->of->refused++;
     else
         p->of->failed++;
+    if (p->of->steady && r->status != '0') try_again(p->of, r->number);
     p->open--;
-    free(r);
+    free_request(r);
     return 0;
 }
 
@@ -277,7 +373,12 @@ static void open_peer(peer *p, load *l, int ep)
                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int on = 1;
     *p = (peer){.of = l, .fd = socket(AF_INET, SOCK_STREAM, 0)};
-    if (connect(p->fd, (struct sockaddr *)&a, sizeof a)) perror("load"), exit(1);
+    if (connect(p->fd, (struct sockaddr *)&a, sizeof a)) {
+        if (!l->steady) perror("load"), exit(1);
+        close(p->fd);
+        p->fd = -1, p->back = now() + RETRY_S;
+        return;
+    }
     fcntl(p->fd, F_SETFL, O_NONBLOCK);
     setsockopt(p->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (l->http1)
@@ -290,10 +391,26 @@ static void open_peer(peer *p, load *l, int ep)
 
 static void lose(peer *p)
 {
+    for (request *r; p->of->steady && (r = p->under_way); free_request(r))
+        try_again(p->of, r->number);
+    if (p->of->steady) nghttp2_session_del(p->ng), p->ng = NULL;
     p->of->failed += p->open;
     p->open = 0;
     close(p->fd);
-    p->fd = -1;
+    p->fd = -1, p->back = now() + RETRY_S;
+}
+
+/* The files' times are within a minute behind the first; a profile lasts DURATION. */
+static void find_times(message *m, uint64_t first)
+{
+    m->last_time = first + DURATION;
+    m->time_at = malloc(m->n / 8 * sizeof *m->time_at);
+    if (!m->time_at) abort();
+    for (size_t i = PREFIX; i + 8 <= m->n; i++) {
+        uint64_t at;
+        memcpy(&at, m->p + i, 8);
+        if (at - first < UINT64_C(60000000000)) m->time_at[m->n_times++] = (uint32_t)i, i += 7;
+    }
 }
 
 static bool read_file(message *m, const char *path)
@@ -314,12 +431,49 @@ static bool read_file(message *m, const char *path)
     return ok;
 }
 
-static double now(void)
+/* ---- --steady ---- */
+
+static void print_counts(const load *l)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    printf("{\"sent\": %" PRIu64 ", \"taken\": %" PRIu64 ", \"refused\": %" PRIu64
+           ", \"failed\": %" PRIu64 ", \"seconds\": %.3f}\n",
+           l->next, l->taken, l->refused, l->failed, now() - l->began);
+    fflush(stdout);
 }
+
+static bool go_on(peer *p)
+{
+    submit(p);
+    return transmit(p);
+}
+
+/* Until every request is acknowledged. */
+static void run_steadily(load *l, peer *peers, size_t n_peers, int ep)
+{
+    double next_print = l->began + 1;
+    while (l->taken < l->to_send && !(ending && l->taken == l->next)) {
+        struct epoll_event ev[EVENTS];
+        int n = epoll_wait(ep, ev, EVENTS, 2);
+        for (int i = 0; i < n; i++) {
+            peer *p = ev[i].data.ptr;
+            if (p->fd >= 0 && !(receive(p) && transmit(p))) lose(p);
+        }
+        for (size_t i = 0; i < n_peers; i++) {
+            peer *p = &peers[i];
+            if (p->fd < 0 && now() >= p->back) open_peer(p, l, ep);
+            if (p->fd >= 0 && p->open < l->streams && !go_on(p)) lose(p);
+        }
+        if (now() >= next_print) print_counts(l), next_print += 1;
+    }
+}
+
+static void on_term(int sig)
+{
+    (void)sig;
+    ending = 1;
+}
+
+/* ---- once ---- */
 
 /* false: nobody answers. */
 static bool run(load *l, peer *peers, size_t n_peers, int ep)
@@ -343,10 +497,13 @@ static bool run(load *l, peer *peers, size_t n_peers, int ep)
 
 int main(int argc, char **argv)
 {
-    load l = {.http1 = argc > 1 && !strcmp(argv[1], "--http1")};
-    argc -= l.http1, argv += l.http1;
+    load l = {.http1 = argc > 1 && !strcmp(argv[1], "--http1"),
+              .steady = argc > 2 && !strcmp(argv[1], "--steady")};
+    if (l.steady) l.rate = strtod(argv[2], NULL);
+    argc -= l.http1 + 2 * l.steady, argv += l.http1 + 2 * l.steady;
     if (argc < 6)
-        return fprintf(stderr, "usage: load [--http1] PORT REQUESTS CONNECTIONS STREAMS FILE...\n"),
+        return fprintf(stderr, "usage: load [--http1 | --steady RATE] PORT REQUESTS CONNECTIONS "
+                               "STREAMS FILE...\n"),
                2;
     l.port = (uint16_t)strtoul(argv[1], NULL, 10);
     l.to_send = strtoull(argv[2], NULL, 10), l.streams = strtoull(argv[4], NULL, 10);
@@ -356,12 +513,16 @@ int main(int argc, char **argv)
     if (!(l.v = calloc(l.n, sizeof *l.v)) || !peers || getrandom(&l.run, 8, 0) != 8) return 1;
     for (size_t i = 0; i < l.n; i++)
         if (!read_file(&l.v[i], argv[5 + i])) return 1;
+    for (size_t i = 0; l.steady && i < l.n; i++) find_times(&l.v[i], FIRST_TIME + i * 1000000000);
+    signal(SIGTERM, on_term);
+    signal(SIGPIPE, SIG_IGN);
     int ep = epoll_create1(0);
-    double began = now();
+    l.began = now();
     for (size_t i = 0; i < n_peers; i++) open_peer(&peers[i], &l, ep);
-    if (!run(&l, peers, n_peers, ep)) return 1;
-    printf("{\"taken\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"failed\": %" PRIu64
-           ", \"seconds\": %.3f}\n",
-           l.taken, l.refused, l.failed, now() - began);
+    if (l.steady)
+        run_steadily(&l, peers, n_peers, ep);
+    else if (!run(&l, peers, n_peers, ep))
+        return 1;
+    print_counts(&l);
     return 0;
 }
