@@ -1,30 +1,28 @@
 #include "server/api.h"
 
-#include "server/ask.h"
-#include "wire/json.h"
+#include "server/api_reply.h"
+#include "server/flight.h"
 #include "base/ban.h"
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_READERS = 8 };
+enum { MAX_READERS = 8, MAX_RETRY_S = 60 };
 #define ROOT "/api/v1/"
 #define MAX_NS (20 * NS_PER_S)
 #define MEMORY ((size_t)512 << 20)
-#define RETRY_SECONDS "1"
+#define MIN_WAIT_NS NS_PER_S /* a query may wait this long, however small its max_time is */
 
 typedef struct question {
-    job job; /* first */
+    flight f; /* first */
     api *of;
-    http_exchange *x; /* NULL: the asker is gone */
     ask k;
     arena arena;
     err e;
-    bool later; /* of an error: worth another try */
+    unsigned retry; /* of an error: another try is worth it after so many seconds; 0: never */
     stopper stop;
-    uint64_t began;          /* to work on it */
-    atomic_bool gone, ended; /* set by the loop's thread, asked by the one that works */
+    loop_timer expiry; /* while it waits in the pool */
+    uint64_t worked;   /* ns of computing */
 } question;
 
 struct api {
@@ -32,6 +30,8 @@ struct api {
     pool *pool;
     api_opts o;
     api_counted n;
+    flights under_way;
+    uint64_t usual_ns;    /* of computing: a moving average */
     atomic_bool ending;   /* asked by those that work */
     uint64_t seed;        /* of hash tables: random */
     pthread_mutex_t lock; /* of `idle` */
@@ -63,23 +63,23 @@ bool api_has(const http_message *m) { return str_starts(m->path, STR(ROOT)); }
 
 /* ---- in the pool ---- */
 
-/* Reading ends at max_time with what was found.  What is made of it has half as long again, and a second at least. */
+/* Waiting and reading end at max_time with what was found.  What is made of it has half as long again, and a second at least. */
 static bool is_over(void *who, err *e)
 {
     question *q = who;
     const api *a = q->of;
-    const uint64_t read = q->k.budget.max_ns, rest = read / 2 > NS_PER_S ? read / 2 : NS_PER_S;
-    if (atomic_load_explicit(&q->gone, memory_order_relaxed))
+    const uint64_t read = q->f.max_ns, rest = read / 2 > NS_PER_S ? read / 2 : NS_PER_S;
+    if (atomic_load_explicit(&q->f.gone, memory_order_relaxed))
         return !err_set(e, ERR_SYS, "nobody waits for the answer any more");
-    if (atomic_load_explicit(&q->ended, memory_order_relaxed) && pool_waiting(a->pool)) {
-        q->later = true;
+    if (atomic_load_explicit(&q->f.ended, memory_order_relaxed) && pool_waiting(a->pool)) {
+        q->retry = 1;
         return !err_set(e, ERR_LIMIT, "others wait, and who asked this may be gone");
     }
     if (atomic_load_explicit(&a->ending, memory_order_relaxed)) {
-        q->later = true;
+        q->retry = 1;
         return !err_set(e, ERR_LIMIT, "the server is going away");
     }
-    if (world_now(loop_world(a->loop)) - q->began <= read + rest) return false;
+    if (world_now(loop_world(a->loop)) - q->f.arrived <= read + rest) return false;
     return !err_set(e, ERR_LIMIT, "max_time: the answer took too long; ask for less");
 }
 
@@ -94,156 +94,157 @@ static void shrink(buf *b)
     if (p) b->p = p, b->cap = b->n;
 }
 
-static void work(job *j)
+static void answer_question(question *q)
 {
-    question *q = (question *)j;
     api *a = q->of;
-    q->e = (err){0};
-    q->later = false;
-    q->began = world_now(loop_world(a->loop));
     if (!stopper_now(&q->stop, &q->e)) return;
     if (!(q->k.store = take_reader(a))) {
         err_set(&q->e, ERR_LIMIT, "too many questions at once");
-        q->later = true;
+        q->retry = 1;
         return;
     }
     if (!ask_answer(&q->k, &q->e) && !q->e.code) err_set(&q->e, ERR_LIMIT, "out of memory");
     give_reader(a, q->k.store);
+}
+
+static void work(job *j)
+{
+    question *q = (question *)j;
+    const world *w = loop_world(q->of->loop);
+    uint64_t began = world_now(w), waited = began - q->f.arrived;
+    atomic_store_explicit(&q->f.began, began, memory_order_release);
+    q->e = (err){0};
+    q->retry = 0;
+    q->k.now = w->wall(w->who);
+    q->k.budget.max_ns = q->f.max_ns > waited ? q->f.max_ns - waited : 1;
+    answer_question(q);
     arena_free(
         &q->arena); /* nothing but the body is wanted any more, and it may wait for the loop */
     shrink(&q->k.body);
+    q->worked = world_now(w) - began;
 }
 
-/* ---- answers ---- */
-
-static unsigned status_of(const err *e)
-{
-    switch (e->code) {
-    case ERR_OK: return 200;
-    case ERR_USAGE:
-    case ERR_MISMATCH:
-    case ERR_MALFORMED: return 400;
-    case ERR_UNSUPPORTED: return 404;
-    case ERR_LIMIT: return 503;
-    default: return 500;
-    }
-}
+/* ---- responses ---- */
 
 static uint64_t *counter_of(api *a, const err *e)
 {
-    switch (e->code) {
-    case ERR_OK: return &a->n.answered;
-    case ERR_USAGE:
-    case ERR_MISMATCH:
-    case ERR_MALFORMED:
-    case ERR_UNSUPPORTED: return &a->n.wrong;
-    case ERR_LIMIT: return &a->n.pressed;
+    switch (api_status_of(e)) {
+    case 200: return &a->n.answered;
+    case 400:
+    case 404: return &a->n.wrong;
+    case 503: return &a->n.pressed;
     default: return &a->n.failed;
     }
 }
 
-static void put_error(buf *b, const err *e)
+static void fail(api *a, http_exchange *x, const err *e, unsigned retry)
 {
-    char text[400];
-    json_out o = {.b = b};
-    buf_reset(b);
-    b->failed = false;
-    b->limit = 0;
-    json_put_object(&o);
-    json_put_key(&o, STR("error"));
-    json_put_str(&o, str_of(err_text(e, text, sizeof text)));
-    json_put_object_end(&o);
-}
-
-static void reply_method(api *a, http_exchange *x)
-{
-    err e = {0};
-    buf b = {0};
-    http_header head[] = {{STR("content-type"), STR("application/json")},
-                          {STR("cache-control"), STR("no-store")},
-                          {STR("x-content-type-options"), STR("nosniff")},
-                          {STR("allow"), STR("GET, HEAD")}};
-    a->n.questions++;
-    a->n.wrong++;
-    err_set(&e, ERR_USAGE, "questions are asked with GET");
-    put_error(&b, &e);
-    http_answer(
-        x, &(http_response){.status = 405, .head = head, .n_head = ARRAY_LEN(head), .body = &b});
-}
-
-/* Of an error; `later`: it may be asked again. */
-static void reply_error(api *a, http_exchange *x, const err *e, bool later)
-{
-    buf b = {0};
-    http_header head[] = {{STR("content-type"), STR("application/json")},
-                          {STR("cache-control"), STR("no-store")},
-                          {STR("x-content-type-options"), STR("nosniff")},
-                          {STR("retry-after"), STR(RETRY_SECONDS)}};
     ++*counter_of(a, e);
-    put_error(&b, e);
-    http_answer(x, &(http_response){.status = status_of(e),
-                                    .head = head,
-                                    .n_head = ARRAY_LEN(head) - !later,
-                                    .body = &b});
+    api_reply_error(x, e, retry);
 }
 
-/* Senders choose the words: visible characters. */
-static bool fits_header(str s)
+static bool no_room(err *e)
 {
-    for (size_t i = 0; i < s.n; i++)
-        if (s.p[i] <= ' ' || s.p[i] > '~') return false;
-    return s.n > 0;
+    return err_set(e, ERR_LIMIT, "too many answers wait for those who asked");
 }
 
-static void reply(api *a, http_exchange *x, ask *k)
+/* Others wait for the same body: all but the last get a copy. */
+static void succeed(question *q, http_exchange *x)
 {
-    char disposition[300];
-    http_header head[7] = {{STR("content-type"), str_of(k->type)},
-                           {STR("cache-control"), STR("no-store")},
-                           {STR("x-content-type-options"), STR("nosniff")},
-                           {STR("vary"), STR("accept, accept-encoding")}};
-    size_t n = 4;
-    a->n.answered++;
-    a->n.partial += k->looked.partial;
-    if (k->packed) head[n++] = (http_header){STR("content-encoding"), STR("gzip")};
-    if (k->name.n) {
-        snprintf(disposition, sizeof disposition, "attachment; filename=\"%.*s\"",
-                 STR_ARG(k->name));
-        head[n++] = (http_header){STR("content-disposition"), str_of(disposition)};
+    api *a = q->of;
+    err e = {0};
+    buf copy = {0}, *body = &q->k.body;
+    if (!http_exchange_fits(x, body->head + body->cap)) {
+        no_room(&e);
+        return fail(a, x, &e, 1);
     }
-    str main_type = str_of(k->main_type);
-    if (fits_header(main_type)) head[n++] = (http_header){STR("kiln-main-type"), main_type};
-    http_answer(x, &(http_response){.status = 200, .head = head, .n_head = n, .body = &k->body});
+    if (q->f.waiters) {
+        buf_put(&copy, body->p, body->n);
+        if (copy.failed) {
+            err_set(&e, ERR_LIMIT, "out of memory");
+            return fail(a, x, &e, 1);
+        }
+        body = &copy;
+    }
+    a->n.answered++;
+    a->n.partial += q->k.looked.partial;
+    api_reply(x, &q->k, body);
 }
 
 static void free_question(question *q)
 {
+    flights_remove(&q->of->under_way, &q->f);
+    loop_disarm(q->of->loop, &q->expiry);
+    buf_free(&q->f.key);
     buf_free(&q->k.body);
     arena_free(&q->arena);
     free(q);
 }
 
-/* There is no room for an answer (n 0: nobody knows yet how large it is), or not for this one: those who asked before have to take theirs. */
-static bool has_room(question *q, size_t n)
-{
-    if (http_exchange_fits(q->x, n)) return true;
-    q->later = true;
-    return err_set(&q->e, ERR_LIMIT, "too many answers wait for those who asked");
-}
-
 static void finish(question *q)
 {
-    if (q->x) {
-        *http_exchange_user(q->x) = NULL;
-        if (!q->e.code && has_room(q, q->k.body.head + q->k.body.cap))
-            reply(q->of, q->x, &q->k);
+    for (http_exchange *x; (x = flight_take(&q->f));) {
+        *http_exchange_user(x) = NULL;
+        if (q->e.code)
+            fail(q->of, x, &q->e, q->retry);
         else
-            reply_error(q->of, q->x, &q->e, q->later);
+            succeed(q, x);
     }
     free_question(q);
 }
 
-static void worked(job *j) { finish((question *)j); }
+static void worked(job *j)
+{
+    enum { SHARE = 8 };
+    question *q = (question *)j;
+    api *a = q->of;
+    uint64_t began = atomic_load_explicit(&q->f.began, memory_order_relaxed);
+    if (began) {
+        a->n.waited_ms += (began - q->f.arrived) / NS_PER_MS;
+        a->n.computed++;
+        a->usual_ns += q->worked / SHARE - a->usual_ns / SHARE;
+    }
+    finish(q);
+}
+
+/* ---- the queue ---- */
+
+/* Seconds after which the queue of now is probably done. */
+static unsigned retry_after(const api *a)
+{
+    uint64_t ns = (pool_waiting(a->pool) + 1) * a->usual_ns / a->o.readers;
+    return ns / NS_PER_S < MAX_RETRY_S ? 1 + (unsigned)(ns / NS_PER_S) : MAX_RETRY_S;
+}
+
+static void on_expiry(void *who)
+{
+    question *q = who;
+    if (!pool_cancel(q->of->pool, &q->f.job)) return; /* it began: is_over ends it */
+    q->e = (err){0};
+    q->retry = retry_after(q->of);
+    q->of->n.expired += q->f.n_waiters;
+    q->of->n.waited_ms += (loop_now(q->of->loop) - q->f.arrived) / NS_PER_MS;
+    err_set(&q->e, ERR_LIMIT, "max_time: too many queries at once; this one was not begun in time");
+    finish(q);
+}
+
+static void enqueue(question *q)
+{
+    api *a = q->of;
+    uint64_t most = q->f.max_ns > MIN_WAIT_NS ? q->f.max_ns : MIN_WAIT_NS;
+    q->retry = 1;
+    err_set(&q->e, ERR_LIMIT, "the server is going away"); /* unless it gets that far */
+    flights_add(&a->under_way, &q->f);
+    if (pool_submit(a->pool, &q->f.job)) {
+        loop_arm(a->loop, &q->expiry, q->f.arrived + most);
+        return;
+    }
+    q->e = (err){0};
+    q->retry = retry_after(a);
+    a->n.queue_full++;
+    err_set(&q->e, ERR_LIMIT, "too many queries at once: the queue is full");
+    finish(q);
+}
 
 /* ---- the loop's side ---- */
 
@@ -259,92 +260,107 @@ static const answer_encoding *accepted(const http_headers *h)
     return best;
 }
 
-static bool take_request(question *q, http_message *m)
+static bool take_request(question *q, http_exchange *x, err *e)
 {
-    const world *w = loop_world(q->of->loop);
-    if (!params_parse(m->path, &q->arena, &q->k.p, &q->e)) return false;
+    http_message *m = http_exchange_message(x);
+    if (!params_parse(m->path, &q->arena, &q->k.p, e)) return false;
     str path = q->k.p.path;
     bool ours = str_starts(path, STR(ROOT));
     if (ours) path = (str){path.p + strlen(ROOT), path.n - strlen(ROOT)};
     if (!ours || !(q->k.route = ask_route_of(path, &q->k.rest)))
-        return err_set(&q->e, ERR_UNSUPPORTED,
+        return err_set(e, ERR_UNSUPPORTED,
                        "there is no such question; docs/query-api.md has the list");
     q->k.a = &q->arena;
+    q->k.stop = &q->stop;
     q->k.accepted = accepted(&m->head);
     q->k.takes_gzip = http_takes_gzip(&m->head);
-    q->k.now = w->wall(w->who);
     q->k.budget = (store_budget){.max_ns = q->of->o.max_ns};
-    return true;
+    if (!ask_prepare(&q->k, e)) return false;
+    flight_key(&q->k, &q->f.key);
+    q->f.max_ns = q->k.budget.max_ns;
+    q->f.uses_now = flight_uses_now(&q->k.p);
+    if (q->f.key.failed) return err_set(e, ERR_LIMIT, "out of memory");
+    if (http_exchange_fits(x, 0)) return true;
+    q->retry = 1;
+    return no_room(e);
+}
+
+static question *new_question(api *a)
+{
+    question *q = calloc(1, sizeof *q);
+    if (!q) return NULL;
+    q->f.job = (job){.work = work, .done = worked};
+    q->f.arrived = loop_now(a->loop);
+    q->of = a;
+    q->arena = (arena){.budget = a->o.memory, .seed = a->seed};
+    q->stop = (stopper){.over = is_over, .who = q};
+    q->expiry = (loop_timer){.due = on_expiry, .who = q};
+    return q;
 }
 
 void api_request(api *a, http_exchange *x)
 {
+    err e = {0};
     str method = http_exchange_message(x)->method;
-    if (!str_eq(method, STR("GET")) && !str_eq(method, STR("HEAD"))) {
-        reply_method(a, x);
-        return;
-    }
-    question *q = calloc(1, sizeof *q);
     a->n.questions++;
+    if (!str_eq(method, STR("GET")) && !str_eq(method, STR("HEAD"))) {
+        a->n.wrong++;
+        api_reply_method(x);
+        return;
+    }
+    question *q = new_question(a);
     if (!q) {
-        err e = {0};
         err_set(&e, ERR_LIMIT, "out of memory");
-        reply_error(a, x, &e, true);
+        fail(a, x, &e, 1);
         return;
     }
-    *q = (question){.job = {.work = work, .done = worked},
-                    .of = a,
-                    .x = x,
-                    .arena = {.budget = a->o.memory, .seed = a->seed}};
-    q->stop = (stopper){.over = is_over, .who = q};
-    q->k.stop = &q->stop;
-    *http_exchange_user(x) = q;
-    if (!take_request(q, http_exchange_message(x)) || !has_room(q, 0)) {
-        finish(q);
+    if (!take_request(q, x, &e)) {
+        fail(a, x, &e, q->retry);
+        free_question(q);
         return;
     }
-    q->later = true;
-    err_set(&q->e, ERR_LIMIT, "the server is going away"); /* unless it gets that far */
-    if (!pool_submit(a->pool, &q->job)) {
-        q->e = (err){0};
-        err_set(&q->e, ERR_LIMIT, "too many questions at once");
-        finish(q);
+    flight_moment at = {q->f.arrived, a->o.acknowledged ? a->o.acknowledged(a->o.who) : 0};
+    flight *equal = flights_find(&a->under_way, buf_view(&q->f.key), &at);
+    waiter *w = flight_add(equal ? equal : &q->f, x, &at);
+    *http_exchange_user(x) = w;
+    if (!w) {
+        err_set(&e, ERR_LIMIT, "out of memory");
+        fail(a, x, &e, 1);
+        free_question(q);
+    } else if (equal) {
+        a->n.coalesced++;
+        free_question(q);
+    } else {
+        enqueue(q);
     }
 }
 
 void api_gone(api *a, http_exchange *x)
 {
-    question *q = *http_exchange_user(x);
-    if (!q) return;
-    q->x = NULL;
-    atomic_store_explicit(&q->gone, true, memory_order_relaxed);
+    waiter *w = *http_exchange_user(x);
+    if (!w) return;
+    question *q = (question *)w->of;
+    flight_leave(w);
     a->n.gone++;
+    if (!q->f.n_waiters && pool_cancel(a->pool, &q->f.job)) free_question(q);
 }
 
 void api_ended(api *a, http_exchange *x)
 {
     (void)a;
-    question *q = *http_exchange_user(x);
-    if (q) atomic_store_explicit(&q->ended, true, memory_order_relaxed);
+    waiter *w = *http_exchange_user(x);
+    if (w) flight_ended(w);
 }
 
 void api_refuse(api *a, http_exchange *x, verdict v, const char *why)
 {
     bool foreign = v == VERDICT_FOREIGN;
-    buf b = {0};
     char peer[INGEST_NAME];
-    http_header head[] = {{STR("content-type"), STR("text/plain; charset=utf-8")},
-                          {STR("x-content-type-options"), STR("nosniff")},
-                          {STR("www-authenticate"), STR("Bearer")}};
     a->n.questions++;
     ++*(foreign ? &a->n.foreign : &a->n.unauthorized);
     ingest_name_sender(x, peer);
     if (a->o.refused) a->o.refused(a->o.who, peer, v, why);
-    buf_printf(&b, "%s\n", why);
-    http_answer(x, &(http_response){.status = foreign ? 403 : 401,
-                                    .head = head,
-                                    .n_head = ARRAY_LEN(head) - foreign,
-                                    .body = &b});
+    api_reply_refused(x, foreign ? 403 : 401, why);
 }
 
 api_counted api_count(const api *a) { return a->n; }

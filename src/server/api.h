@@ -3,7 +3,8 @@
  *   GET /api/v1/NAME?query=SELECTOR&start=TIME&end=TIME ─► a job of the pool ─► store ─► query ─► JSON, or bytes
  *
  * Each question has a budget of time and memory; an answer that reached it while it was reading says so ("partial", "why"), one that
- * could not be made of what was read in time is refused.  A question whose asker is gone is given up. */
+ * could not be made of what was read in time is refused.  Waiting for a thread counts in its time, and the queue is bounded (the
+ * pool's).  Equal queries under way are computed once (flight.h).  A question whose askers are all gone is given up. */
 #pragma once
 #include "net/http_server.h"
 #include "server/ingest.h"
@@ -20,7 +21,12 @@ typedef struct api api;
     X(unauthorized, "questions refused: no token, or the wrong one")                               \
     X(pressed, "questions refused for now: too much at once, or a budget too small")               \
     X(failed, "questions that we could not answer")                                                \
-    X(gone, "questions whose asker left before the answer")
+    X(gone, "questions whose asker left before the answer")                                        \
+    X(coalesced, "queries that joined an equal one under way")                                     \
+    X(computed, "queries that were computed, once for all that joined")                            \
+    X(queue_full, "queries rejected because the queue was full")                                   \
+    X(expired, "queries rejected because they waited in the queue for longer than max_time")       \
+    X(waited_ms, "milliseconds that queries waited in the queue, summed")
 
 typedef struct api_counted {
 #define X(name, what) uint64_t name;
@@ -32,10 +38,13 @@ typedef struct api_opts {
     const char *store; /* its directory: readers open it once each */
     unsigned readers;  /* questions at a time; 0: 2 */
     uint64_t
-        max_ns; /* for reading what a question is about; 0: 20 s.  Half of it, or 1 s, for the rest */
+        max_ns; /* for waiting and reading what a question is about; 0: 20 s.  Half of it, or 1 s, for the rest */
     size_t memory; /* for a question; 0: 512 MiB */
     /* Who was turned away; may be NULL. */
     void (*refused)(void *who, const char *sender, verdict v, const char *why);
+    /* Requests of senders that were acknowledged so far: responses computed before the last one are not shared.  NULL: none
+     * are sent. */
+    uint64_t (*acknowledged)(void *who);
     void *who;
 } api_opts;
 

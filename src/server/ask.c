@@ -102,14 +102,17 @@ static bool pack_body(ask *k, err *e)
     return true;
 }
 
+bool ask_prepare(ask *k, err *e)
+{
+    return check_params(k, e) && take_encoding(k, e) && take_budget(k, e);
+}
+
 bool ask_answer(ask *k, err *e)
 {
     answer_init(&k->w, k->a);
     k->w.stop = k->budget.stop = k->stop;
     answer_i64(&k->w.root, "schema", 1);
-    if (!check_params(k, e) || !take_encoding(k, e) || !take_budget(k, e) ||
-        !selection_of(&k->p, k->now, k->a, &k->q, e))
-        return false;
+    if (!selection_of(&k->p, k->now, k->a, &k->q, e)) return false;
     if (!k->route->answer(k, e)) return e->code ? false : ask_no_memory(e);
     if (!stopper_now(k->stop, e)) return false;
     return (k->type || encode(k, e)) && pack_body(k, e);

@@ -36,7 +36,9 @@ typedef struct ask {
     bool packed; /* the body is gzip */
 } ask;
 
-/* Reads the parameters, answers and encodes: k->p, rest, route, store, a, now, budget and stop are set.  ERR_USAGE: what was asked (400);
+/* Checks the parameters and takes encoding and budget from them: k->p, route, accepted and budget are set.  Cheap.  ERR_USAGE. */
+NODISCARD bool ask_prepare(ask *k, err *e);
+/* Answers and encodes a prepared query: rest, store, a, now and stop are set, too.  ERR_USAGE: what was asked (400);
  * ERR_UNSUPPORTED: there is no such thing (404); ERR_LIMIT: too much (503); others: 500. */
 NODISCARD bool ask_answer(ask *k, err *e);
 

@@ -45,15 +45,20 @@ static job *take(jobs *q)
     return j;
 }
 
+static void unlink_job(jobs *q, job *before, job *j)
+{
+    *(before ? &before->next : &q->first) = j->next;
+    if (!j->next) q->last = before;
+    q->n--;
+}
+
 /* The first that may run now; NULL: none may. */
 static job *take_next(pool *p)
 {
     job *before = NULL;
     for (job *j = p->waiting.first; j; before = j, j = j->next) {
         if (j->large && p->large) continue;
-        *(before ? &before->next : &p->waiting.first) = j->next;
-        if (!j->next) p->waiting.last = before;
-        p->waiting.n--;
+        unlink_job(&p->waiting, before, j);
         return j;
     }
     return NULL;
@@ -136,6 +141,16 @@ bool pool_submit(pool *p, job *j)
     if (ok) put(&p->waiting, j), pthread_cond_signal(&p->come);
     pthread_mutex_unlock(&p->lock);
     return ok;
+}
+
+bool pool_cancel(pool *p, job *j)
+{
+    pthread_mutex_lock(&p->lock);
+    job *before = NULL, *at = p->waiting.first;
+    while (at && at != j) before = at, at = at->next;
+    if (at) unlink_job(&p->waiting, before, at);
+    pthread_mutex_unlock(&p->lock);
+    return at != NULL;
 }
 
 void pool_reap(pool *p)

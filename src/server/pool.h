@@ -25,6 +25,9 @@ void pool_close(pool *p);
 /* false: the queue is full. */
 NODISCARD bool pool_submit(pool *p, job *j);
 
+/* Takes a job back that waits.  true: neither its `work` nor its `done` is called; false: it began, or is finished. */
+NODISCARD bool pool_cancel(pool *p, job *j);
+
 /* Calls `done` of all that is finished.  In the loop's thread, after loop_wake. */
 void pool_reap(pool *p);
 

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { WORKERS = 2, JOBS = 64, FIRST_INHERITED = 3, OWN_DESCRIPTORS = 256 };
+enum { WORKERS = 2, JOBS = 64, QUERIES = 32, FIRST_INHERITED = 3, OWN_DESCRIPTORS = 256 };
 #define DRAIN_NS (10 * NS_PER_S)
 #define LOOK_NS (2 * NS_PER_S)
 #define FORWARD_NS (5 * NS_PER_S) /* for the last of what is passed on */
@@ -141,9 +141,18 @@ static ingest *open_ingest(server *s, err *e)
     return ingest_open(s->loop, s->store, s->pool, &s->c.ingest, &ears, e);
 }
 
+static uint64_t count_acknowledged(void *who)
+{
+    const server *s = who;
+    return ingest_count(s->ingest).taken;
+}
+
 static api *open_api(server *s, err *e)
 {
-    api_opts o = {.store = s->c.store, .refused = server_on_refused, .who = s};
+    api_opts o = {.store = s->c.store,
+                  .refused = server_on_refused,
+                  .acknowledged = count_acknowledged,
+                  .who = s};
     return api_open(s->loop, s->asked, &o, e);
 }
 
@@ -160,7 +169,7 @@ static bool open_all(server *s, err *e)
     return (s->loop = loop_open(world_system(), on_knock, s, e)) &&
            (s->store = store_open(s->c.store, &so, e)) &&
            (s->pool = pool_open(s->loop, WORKERS, JOBS, e)) &&
-           (s->asked = pool_open(s->loop, WORKERS, JOBS, e)) && open_forward(s, e) &&
+           (s->asked = pool_open(s->loop, WORKERS, QUERIES, e)) && open_forward(s, e) &&
            (s->ingest = open_ingest(s, e)) && (s->api = open_api(s, e)) && open_tls(s, e) &&
            (s->guard = guard_open(s->c.write_tokens, s->c.read_tokens, e)) &&
            (s->http = http_server_open(s->loop, &s->c.http, &ev, e)) && listen_all(s, e);

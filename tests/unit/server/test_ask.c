@@ -98,7 +98,7 @@ static bool ask_with(patience *p, const char *target, size_t *body, err *e)
     assert_true(params_parse(str_of(target), &a, &k.p, e));
     k.route = ask_route_of((str){k.p.path.p + 1, k.p.path.n - 1}, &k.rest);
     assert_non_null(k.route);
-    bool ok = ask_answer(&k, e);
+    bool ok = ask_prepare(&k, e) && ask_answer(&k, e);
     *body = k.body.n;
     buf_free(&k.body);
     arena_free(&a);

@@ -110,10 +110,36 @@ static void test_unreaped(void **state)
     loop_close(l);
 }
 
+/* What waits can be taken back, from any place of the queue; what began cannot. */
+static void test_cancel(void **state)
+{
+    (void)state;
+    err e = {0};
+    begun = done = 0, go = false;
+    loop *l = loop_open(world_system(), NULL, NULL, &e);
+    pool *p = pool_open(l, 1, 4, &e);
+    job jobs[6];
+    for (size_t i = 0; i < ARRAY_LEN(jobs); i++) jobs[i] = (job){.work = work, .done = count};
+    assert_true(pool_submit(p, &jobs[0]));
+    until_begun(1);
+    for (size_t i = 1; i < 5; i++) assert_true(pool_submit(p, &jobs[i]));
+    assert_false(pool_cancel(p, &jobs[0]) || pool_cancel(p, &jobs[5]));
+    assert_true(pool_cancel(p, &jobs[2]) && pool_cancel(p, &jobs[4]) && pool_cancel(p, &jobs[1]));
+    assert_false(pool_cancel(p, &jobs[2]));
+    assert_int_equal(pool_waiting(p), 1);
+    assert_true(pool_submit(p, &jobs[5])); /* behind the one that is left */
+    open_gate();
+    while (done < 3) loop_once(l, NS_PER_MS), pool_reap(p);
+    assert_int_equal(begun, 3);
+    pool_close(p);
+    assert_int_equal(done, 3);
+    loop_close(l);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_large),
-                                       cmocka_unit_test(test_full_and_closed),
-                                       cmocka_unit_test(test_unreaped)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_large), cmocka_unit_test(test_full_and_closed),
+        cmocka_unit_test(test_unreaped), cmocka_unit_test(test_cancel)};
     return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
 }
