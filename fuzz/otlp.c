@@ -4,6 +4,7 @@
 
 #include "model/merge.h"
 #include "wire/otlp.h"
+#include "wire/otlp_sift.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,29 @@ static void round_trip(const model *m, layout l, bool refs, arena *a)
     buf_free(&twice);
 }
 
+/* What is left of a broken message decodes strictly; of a good one everything is left. */
+static void sifted(const uint8_t *p, size_t n, layout l, bool ok, const model *all)
+{
+    arena a = {0};
+    otlp_sifted s;
+    str kept;
+    err e = {0};
+    model m;
+    size_t sum = 0;
+    bool some = otlp_sift(p, n, l, &a, &kept, &s, &e);
+    HOLDS(some || !ok);
+    HOLDS(some || e.code == ERR_MALFORMED || e.code == ERR_LIMIT);
+    if (some) {
+        for (size_t i = 0; i < OTLP_FAULT_COUNT; i++) sum += s.rejected_by[i];
+        HOLDS(sum == s.n_rejected && s.n_rejected <= s.n_profiles);
+        HOLDS(!ok || (!s.n_rejected && !s.n_entries));
+        HOLDS(decode((const uint8_t *)kept.p, kept.n, l, false, SIMD_AUTO, &a, &m));
+        HOLDS(m.profiles.n == s.n_profiles - s.n_rejected);
+        HOLDS(!ok || model_equal(all, &m, NULL));
+    }
+    arena_free(&a);
+}
+
 static void one_layout(const uint8_t *p, size_t n, layout l)
 {
     arena a = {0}, b = {0};
@@ -67,6 +91,7 @@ static void one_layout(const uint8_t *p, size_t n, layout l)
     bool ok = decode(p, n, l, false, SIMD_AUTO, &a, &x);
     HOLDS(decode(p, n, l, false, SIMD_OFF, &b, &y) == ok);
     HOLDS(decode(p, n, l, true, SIMD_AUTO, &b, &loose) >= ok); /* lenient takes more, never less */
+    sifted(p, n, l, ok, &x);
     if (ok) {
         HOLDS(x.checked && y.checked && x.n_unknown == y.n_unknown);
         HOLDS(model_equal(&x, &y, NULL));

@@ -1,6 +1,7 @@
 /* What a hostile sender may send: any body under any route and coding gets a verdict, in bounded memory, and an answer that its
- * protocol can carry. */
+ * protocol can carry.  Of a partial success the counts add up, and the part that is kept decodes strictly. */
 #include "otlp/receive.h"
+#include "wire/otlp.h"
 
 #include <stdlib.h>
 
@@ -52,6 +53,32 @@ static void answer(const receive_route *r, verdict v, const received *got, const
     receive_reply_free(&out);
 }
 
+static void counts_add_up(const received *got)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < RECEIVE_REASONS; i++) sum += got->rejected_by[i];
+    MUST(sum == got->n_rejected);
+    MUST(got->n_items == got->doc.model.profiles.n + got->n_rejected);
+    MUST(!got->n_rejected || got->why[0]);
+}
+
+/* As the server hands it to the store, which decodes the bytes again. */
+static void kept_is_strict(const received *got)
+{
+    const document *d = &got->doc;
+    bool as_bytes = d->parts.n == 1 && d->format == &format_otlp && !d->n_layers &&
+                    d->bytes.n == got->payload.n;
+    if (!as_bytes || !d->model.profiles.n) return;
+    arena a = {.budget = (size_t)64 << 20};
+    model m;
+    err e = {0};
+    otlp_decode_opts o = {.layout = d->parts.v[0].verdict.layout};
+    bool ok = otlp_decode(got->payload.p, got->payload.n, &o, &a, &m, &e);
+    MUST(ok || e.code == ERR_LIMIT);
+    MUST(!ok || m.profiles.n == d->model.profiles.n);
+    arena_free(&a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
@@ -65,7 +92,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     MUST(receive_route_of(&m, &r));
     verdict v = receive_read(&r, &m, &(receive_opts){.max_message = MAX_MESSAGE}, &a, &got, &e);
     MUST((v == VERDICT_TAKEN) == (e.code == ERR_OK));
-    if (v == VERDICT_TAKEN) MUST(got.n_rejected <= got.n_items && got.payload.n <= MAX_MESSAGE);
+    if (v == VERDICT_TAKEN)
+        MUST(got.n_rejected <= got.n_items && got.payload.n <= MAX_MESSAGE + MAX_MESSAGE / 2);
+    if (v == VERDICT_TAKEN) counts_add_up(&got), kept_is_strict(&got);
     answer(&r, v, &got, &e);
     http_message_free(&m);
     arena_free(&a);

@@ -1,6 +1,7 @@
 #include "otlp/receive.h"
 
 #include "net/world.h"
+#include "otlp/receive_sift.h"
 #include "wire/base64.h"
 #include "wire/compress.h"
 #include "wire/json.h"
@@ -194,24 +195,18 @@ static void locate(received *out)
     }
 }
 
-static uint64_t lost(const ledger *l, loss_concept c)
+static const loss *lost(const ledger *l, loss_concept c)
 {
+    static const loss none;
     for (size_t i = 0; i < l->n; i++)
-        if (l->v[i].concept == c && l->v[i].stage == STAGE_READ) return l->v[i].count;
-    return 0;
+        if (l->v[i].concept == c && l->v[i].stage == STAGE_READ) return &l->v[i];
+    return &none;
 }
 
 static void reject_records(received *out, const ledger *l)
 {
-    uint64_t other = lost(l, LOSS_EVENT), broken = lost(l, LOSS_PROFILE_REFUSED);
-    out->n_rejected = (size_t)(other + broken);
-    if (other)
-        snprintf(out->why, sizeof out->why,
-                 "%" PRIu64
-                 " log records are no call stacks (scope otel.profiling): kiln keeps profiles only",
-                 other);
-    if (broken)
-        snprintf(out->why, sizeof out->why, "%" PRIu64 " call stacks could not be read", broken);
+    const loss *broken = lost(l, LOSS_PROFILE_REFUSED);
+    receive_reject_records(out, lost(l, LOSS_EVENT)->count, broken);
 }
 
 static verdict failed(const err *e)
@@ -227,8 +222,8 @@ static verdict read_logs(str bytes, const read_opts *o, arena *a, received *out,
     reject_records(out, o->ledger);
     /* Records of others are counted at the end of all of them: where reading stopped before, call stacks may be among the rest,
      * and nothing may be acknowledged. */
-    bool seen =
-        e->code == ERR_UNSUPPORTED || (e->code == ERR_MALFORMED && lost(o->ledger, LOSS_EVENT));
+    bool seen = e->code == ERR_UNSUPPORTED ||
+                (e->code == ERR_MALFORMED && lost(o->ledger, LOSS_EVENT)->count);
     if (!ok && !seen) return failed(e);
     if (!ok) { /* none of them is ours: refused politely, so that nobody sends them again */
         *e = (err){0};
@@ -244,6 +239,15 @@ static bool is_one(const receive_route *r, const received *got, err *e)
     bool many = framing_detect(got->payload, true) == FRAMING_LENGTHS || got->doc.parts.n > 1;
     if (r->kind == RECEIVE_UPLOAD || !many) return true;
     return err_set(e, ERR_MALFORMED, "a stream of messages: send them one by one, or to /upload");
+}
+
+static verdict read_profiles(const receive_route *r, const read_opts *o, arena *a, received *out,
+                             err *e)
+{
+    document d;
+    if (format_read(out->payload, o, a, &d, e)) return out->doc = d, VERDICT_TAKEN;
+    if (r->kind == RECEIVE_PROFILES && receive_sift(&d, o, a, out, e)) return VERDICT_TAKEN;
+    return failed(e);
 }
 
 verdict receive_read(const receive_route *r, const http_message *m, const receive_opts *o, arena *a,
@@ -264,8 +268,8 @@ verdict receive_read(const receive_route *r, const http_message *m, const receiv
     if (!is_one(r, out, e)) return VERDICT_MALFORMED;
     if (r->kind == RECEIVE_LOGS)
         v = read_logs(out->payload, &read, a, out, e);
-    else if (!format_read(out->payload, &read, a, &out->doc, e))
-        v = failed(e);
+    else
+        v = read_profiles(r, &read, a, out, e);
     if (v == VERDICT_TAKEN && !is_one(r, out, e)) v = VERDICT_MALFORMED;
     out->n_items = out->doc.model.profiles.n + out->n_rejected;
     if (v == VERDICT_TAKEN) recognise(out);

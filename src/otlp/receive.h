@@ -10,6 +10,7 @@
 #include "format/format.h"
 #include "net/grpc.h"
 #include "net/message.h"
+#include "wire/otlp_sift.h"
 
 typedef enum receive_kind {
     RECEIVE_PROFILES,
@@ -40,13 +41,18 @@ typedef enum verdict {
     VERDICT_LATE,            /* 504, DEADLINE_EXCEEDED: the sender's own deadline has passed */
 } verdict;
 
-enum { RECEIVE_TEXT = 240 };
+enum { RECEIVE_TEXT = 1024 };
+
+/* Why a profile or a log record was rejected: an otlp_fault, or one of these. */
+enum { RECEIVE_NOT_A_CALL_STACK = OTLP_FAULT_COUNT, RECEIVE_UNREADABLE_RECORD, RECEIVE_REASONS };
+const char *receive_reason_name(size_t reason); /* "index": a label of metrics */
 
 typedef struct received {
-    document doc;      /* the model is doc.model; no profile: nothing to keep */
-    str payload;       /* the message without gRPC's frame and compression */
-    size_t n_items;    /* profiles, or log records */
-    size_t n_rejected; /* of these, said in the partial success */
+    document doc; /* the model is doc.model; no profile: nothing to keep */
+    str payload; /* the message without gRPC's frame and compression, and without what was rejected */
+    size_t n_items;                      /* profiles, or log records */
+    size_t n_rejected;                   /* of these, reported in the partial success */
+    size_t rejected_by[RECEIVE_REASONS]; /* they add up to n_rejected */
     char why[RECEIVE_TEXT];
     char recognised
         [48]; /* "otlp 1.9", "otlp-json", "pprof", "splunk-logs": our words, no sender's */
@@ -60,7 +66,8 @@ typedef struct receive_opts {
     ledger *ledger;     /* what could not be carried; may be NULL */
 } receive_opts;
 
-/* Reads the request; memory is the arena's, its budget a limit too, strings view m->body.  Anything but VERDICT_TAKEN:
+/* Reads the request.  A profile that breaks a rule does not fail it: the others are read and `why` has counts and reasons, with
+ * n_rejected 0 when only unused entries of the dictionary are broken.  A file (/upload) is read whole or not at all.  Memory is the arena's, its budget a limit too, strings view m->body.  Anything but VERDICT_TAKEN:
  * `e` says why. */
 NODISCARD verdict receive_read(const receive_route *r, const http_message *m, const receive_opts *o,
                                arena *a, received *out, err *e);

@@ -41,6 +41,18 @@ static void put_layouts(const facts *f, buf *b)
     }
 }
 
+static void put_rejected(const facts *f, buf *b)
+{
+    buf_z(b, "# HELP kiln_ingest_rejected_by_reason_total profiles and log records rejected in a "
+             "partial success, by reason\n# TYPE kiln_ingest_rejected_by_reason_total counter\n");
+    for (size_t i = OTLP_FAULT_WIRE + 1; i < RECEIVE_REASONS; i++) { /* WIRE fails all of it */
+        buf_printf(b, "kiln_ingest_rejected_by_reason_total{reason=\"%s\"} ",
+                   receive_reason_name(i));
+        buf_u64(b, ingest_rejected_by(f->ingest, i));
+        buf_putc(b, '\n');
+    }
+}
+
 static void put_forwarded(const facts *f, buf *b)
 {
     if (!f->forward) return;
@@ -88,6 +100,7 @@ void facts_metrics(const facts *f, buf *b)
     metric(b, "gauge", "server", "ready", "1: takes profiles", f->ready);
     put_forwarded(f, b);
     put_layouts(f, b);
+    put_rejected(f, b);
 }
 
 /* ---- JSON ---- */

@@ -51,6 +51,7 @@ struct ingest {
     ledger ledger; /* of the same */
     ledger losses;
     ingest_counts n;
+    uint64_t rejected_by[RECEIVE_REASONS];
     ingest_source recognised[INGEST_RECOGNISED], senders[INGEST_SENDERS];
     size_t n_recognised, n_senders;
     loop_timer push; /* something was put */
@@ -137,6 +138,7 @@ static void count(ingest *i, const request *r)
         i->n.profiles += r->got.n_items - r->got.n_rejected;
         i->n.samples += r->n_samples;
         i->n.rejected += r->got.n_rejected;
+        for (size_t k = 0; k < RECEIVE_REASONS; k++) i->rejected_by[k] += r->got.rejected_by[k];
         i->n.duplicates += r->n_duplicates;
     }
     count_source(source_of(i->senders, &i->n_senders, INGEST_SENDERS, r->peer), r, now);
@@ -197,7 +199,9 @@ static void pass_on(request *r)
 {
     size_t n = r->got.n_items - r->got.n_rejected;
     if (r->verdict == VERDICT_TAKEN && r->onward.n && r->n_duplicates < n)
-        forward_pass(r->of->ears.forward, signal_of(r), &r->onward, r->got.n_items);
+        forward_pass(r->of->ears.forward, signal_of(r), &r->onward,
+                     signal_of(r) == OTLP_LOGS ? r->got.n_items
+                                               : n); /* records go on as they came */
 }
 
 /* Pages that were touched before cost nothing. */
@@ -264,6 +268,8 @@ static void finish(request *r)
     pass_on(r);
     if (r->verdict != VERDICT_TAKEN && i->ears.refused)
         i->ears.refused(i->ears.who, r->peer, r->verdict, r->why.msg);
+    if (r->verdict == VERDICT_TAKEN && r->got.n_rejected && i->ears.rejected)
+        i->ears.rejected(i->ears.who, r->peer, r->got.n_rejected, r->got.why);
     if (r->x) {
         *http_exchange_user(r->x) = NULL;
         reply(r->x, &r->route, r->verdict, &r->got, &r->why);
@@ -544,6 +550,7 @@ void ingest_close(ingest *i)
 }
 
 ingest_counts ingest_count(const ingest *i) { return i->n; }
+uint64_t ingest_rejected_by(const ingest *i, size_t reason) { return i->rejected_by[reason]; }
 const ledger *ingest_losses(const ingest *i) { return &i->losses; }
 
 const ingest_source *ingest_recognised(const ingest *i, size_t *n)

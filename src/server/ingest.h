@@ -59,6 +59,8 @@ struct forward;
 typedef struct ingest_ears {
     struct forward *forward; /* gets what was acknowledged and had not been sent before */
     void (*refused)(void *who, const char *sender, verdict v, const char *why);
+    void (*rejected)(void *who, const char *sender, size_t n,
+                     const char *why); /* a partial success */
     void *who;
 } ingest_ears;
 
@@ -81,6 +83,8 @@ void ingest_settle(ingest *i);
 void ingest_refuse(ingest *i, http_exchange *x, const receive_route *r, verdict v, const char *why);
 
 ingest_counts ingest_count(const ingest *i);
+/* Profiles and log records rejected for a reason of receive_reason_name. */
+uint64_t ingest_rejected_by(const ingest *i, size_t reason);
 const ingest_source *ingest_recognised(const ingest *i, size_t *n); /* by first sight */
 const ingest_source *ingest_senders(const ingest *i, size_t *n);
 const ledger *ingest_losses(const ingest *i); /* of all requests */

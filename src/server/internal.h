@@ -32,9 +32,10 @@ struct server {
     tls_context *tls;
     char addresses[SERVER_ADDRESSES][SERVER_ADDRESS];
     size_t n_addresses;
-    bool exposed;    /* other machines reach us */
-    bool complained; /* about tokens: once */
-    refusals refusals;
+    bool exposed;        /* other machines reach us */
+    bool complained;     /* about tokens: once */
+    refusals refusals;   /* of requests, in the log */
+    refusals rejections; /* of some profiles of a request */
     atomic_bool stopping, hung_up;
     uint64_t drain_until; /* 0: not draining */
 };
@@ -43,6 +44,8 @@ struct server {
 http_server_events server_requests(server *s);
 /* A request or a question was refused, for a line in the log; `who` is the server. */
 void server_on_refused(void *who, const char *peer, verdict v, const char *why);
+/* n profiles or log records of a request were rejected, for a line in the log. */
+void server_on_rejected(void *who, const char *peer, size_t n, const char *why);
 
 /* tell.c */
 void server_say(server *s, log_event ev, bool trouble, const char *fmt, ...) PRINTF(4, 5);

@@ -20,6 +20,7 @@ NODISCARD bool log_format_parse(const char *text, log_format *out); /* NULL: tex
     X(LISTEN, "listen")                                                                            \
     X(READY, "ready")                                                                              \
     X(REFUSED, "refused")                                                                          \
+    X(REJECTED, "rejected")                                                                        \
     X(RETENTION, "retention")                                                                      \
     X(QUARANTINE, "quarantine")                                                                    \
     X(STORE, "store")                                                                              \

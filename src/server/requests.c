@@ -229,3 +229,19 @@ void server_on_refused(void *who, const char *peer, verdict v, const char *why)
                     .sentence = text,
                     .facts = {{"sender", peer, 0}, {"reason", why, 0}, {"unsaid", NULL, unsaid}}});
 }
+
+void server_on_rejected(void *who, const char *peer, size_t n, const char *why)
+{
+    server *s = who;
+    uint64_t unsaid;
+    char text[RECEIVE_TEXT + 256];
+    if (!refusals_note(&s->rejections, peer, loop_now(s->loop), &unsaid)) return;
+    snprintf(text, sizeof text, "part of a request of %s was rejected: %s", peer, why);
+    log_write(s->log, &(log_line){.event = LOG_REJECTED,
+                                  .trouble = true,
+                                  .sentence = text,
+                                  .facts = {{"sender", peer, 0},
+                                            {"rejected", NULL, n},
+                                            {"reason", why, 0},
+                                            {"unsaid", NULL, unsaid}}});
+}

@@ -137,7 +137,10 @@ void server_fit(http_limits *o)
 
 static ingest *open_ingest(server *s, err *e)
 {
-    ingest_ears ears = {.forward = s->forward, .refused = server_on_refused, .who = s};
+    ingest_ears ears = {.forward = s->forward,
+                        .refused = server_on_refused,
+                        .rejected = server_on_rejected,
+                        .who = s};
     return ingest_open(s->loop, s->store, s->pool, &s->c.ingest, &ears, e);
 }
 

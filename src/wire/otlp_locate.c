@@ -1,21 +1,12 @@
+#include "wire/locate.h"
+
 #include "wire/otlp.h"
-#include "wire/pb.h"
-#include "wire/schema.h"
 
 #include "base/ban.h"
 #include <inttypes.h>
 
 /* Walks by the schema tables, twice when ranges are asked for: the first walk checks the shape and
  * counts the tables, the second holds every index to them. */
-
-typedef struct locator {
-    size_t table[TABLE_COUNT]; /* entries seen so far, or (ranges) in all */
-    size_t seen[TABLE_COUNT];  /* ranges: entries passed, for the path */
-    bool strict;               /* UTF-8 and the length of ids count */
-    bool ranges;               /* this is the second walk: indices count too */
-} locator;
-
-static bool walk(locator *w, const message_desc *m, pb_cur c, unsigned depth);
 
 static bool index_ok(locator *w, const field_desc *fd, pb_cur *c, const uint8_t *at, uint64_t v)
 {
@@ -25,8 +16,11 @@ static bool index_ok(locator *w, const field_desc *fd, pb_cur *c, const uint8_t 
     static const char *const names[TABLE_COUNT] = {
         "",           "string_table",    "mapping_table", "location_table",   "function_table",
         "link_table", "attribute_table", "stack_table",   "location_indices", "sample_type"};
+    const uint8_t *broken = w->broken[fd->target];
+    if (i > 0 && (size_t)i < n && !(broken && broken[i])) return true;
+    w->fault = OTLP_FAULT_INDEX;
     if (i < 0) return pb_fail(c, at, "index %" PRId32 " is negative", i);
-    if ((size_t)i < n) return true;
+    if ((size_t)i < n) return pb_fail(c, at, "%s[%" PRId32 "] is broken", names[fd->target], i);
     return pb_fail(c, at, "index %" PRId32 " is outside %s, which has %zu %s", i, names[fd->target],
                    n, n == 1 ? "entry" : "entries");
 }
@@ -58,22 +52,26 @@ static bool walk_value(locator *w, const field_desc *fd, pb_cur *c, const pb_fie
     str s;
     size_t want;
     switch ((field_type)fd->type) {
-    case FT_STRING: return !w->strict || pb_text(c, f, fd->name, &s);
+    case FT_STRING:
+        if (!w->strict || pb_text(c, f, fd->name, &s)) return true;
+        w->fault = OTLP_FAULT_UTF8;
+        return false;
     case FT_BYTES:
         want = strcmp(fd->name, "span_id") == 0 ? 8 : 16;
-        if (w->strict && (fd->flags & FF_ID) && f->value != 0 && f->value != want)
-            return pb_fail(c, f->at, "%s is %" PRIu64 " long, expected %zu or none", fd->name,
-                           f->value, want);
-        return true;
+        if (!w->strict || !(fd->flags & FF_ID) || f->value == 0 || f->value == want) return true;
+        w->fault = OTLP_FAULT_ID;
+        return pb_fail(c, f->at, "%s is %" PRIu64 " long, expected %zu or none", fd->name, f->value,
+                       want);
     case FT_MESSAGE:
         /* The only recursion in the schema is AnyValue's. */
         if (strcmp(fd->message->name, "AnyValue") == 0 && depth >= OTLP_MAX_DEPTH) {
             c->bad = true;
+            w->fault = OTLP_FAULT_DEPTH;
             return err_at(c->e, ERR_LIMIT, pb_offset(c, f->at), "values nest deeper than %d",
                           OTLP_MAX_DEPTH);
         }
-        return walk(w, fd->message, pb_message(c, f),
-                    strcmp(fd->message->name, "AnyValue") == 0 ? depth + 1 : depth);
+        return locate_message(w, fd->message, pb_message(c, f),
+                              strcmp(fd->message->name, "AnyValue") == 0 ? depth + 1 : depth);
     default: return index_ok(w, fd, c, f->at, f->value);
     }
 }
@@ -98,21 +96,29 @@ static size_t elements_before(const field_desc *fd, const pb_cur *c, const uint8
 
 /* A field of another wire type than the schema says is unknown to every protobuf parser, so it is
  * skipped here as in the decoder; only what the decoder refuses is an error. */
-static bool takes(const field_desc *fd, const pb_field *f)
+bool locate_takes(const field_desc *fd, const pb_field *f)
 {
     return f->wire == field_wire_type(fd) || (f->wire == 2 && field_packable(fd));
 }
 
-static bool walk(locator *w, const message_desc *m, pb_cur c, unsigned depth)
+bool locate_field(locator *w, const field_desc *fd, pb_cur *c, const pb_field *f, unsigned depth,
+                  size_t *packed)
+{
+    *packed = 0;
+    if (f->wire == 2 && field_packable(fd)) return walk_packed(w, fd, c, f, packed);
+    return walk_value(w, fd, c, f, depth);
+}
+
+bool locate_message(locator *w, const message_desc *m, pb_cur c, unsigned depth)
 {
     const uint8_t *begin = c.p;
     for (pb_field f; pb_next(&c, &f);) {
         const field_desc *fd = message_field(m, f.number);
-        if (!fd || !takes(fd, &f)) continue;
+        if (!fd || !locate_takes(fd, &f)) continue;
         size_t *fills = &(w->ranges ? w->seen : w->table)[fd->fills];
-        size_t packed = 0;
+        size_t packed;
         bool list = f.wire == 2 && field_packable(fd);
-        if (!(list ? walk_packed(w, fd, &c, &f, &packed) : walk_value(w, fd, &c, &f, depth))) {
+        if (!locate_field(w, fd, &c, &f, depth, &packed)) {
             if (!(fd->flags & FF_REPEATED)) return err_in(c.e, "%s", fd->name);
             size_t i = fd->fills && !list ? *fills : elements_before(fd, &c, begin, f.at) + packed;
             return err_in(c.e, "%s[%zu]", fd->name, i);
@@ -127,7 +133,7 @@ bool otlp_locate(const void *p, size_t n, layout l, bool ranges, err *e)
     const message_desc *m = schema_profiles_data(l);
     if (!m) return true;
     locator w = {.strict = ranges};
-    if (!walk(&w, m, pb_open(p, n, e), 0)) return false;
+    if (!locate_message(&w, m, pb_open(p, n, e), 0)) return false;
     w.ranges = ranges;
-    return !ranges || walk(&w, m, pb_open(p, n, e), 0);
+    return !ranges || locate_message(&w, m, pb_open(p, n, e), 0);
 }

@@ -8,6 +8,8 @@
 #include "wire/pb.h"
 
 #include "model/builder.h"
+#include "wire/otlp_json.h"
+#include "../../support/batch.h"
 #include "../../support/test.h"
 
 static void head(http_message *m, const char *name, const char *value)
@@ -334,11 +336,158 @@ static void test_logs_stopped(void **state)
     http_message_free(&m);
 }
 
+/* ---- one bad profile does not fail its batch ---- */
+
+typedef enum way { WAY_GRPC, WAY_HTTP, WAY_JSON, WAY_PACKED, WAY_UPLOAD, WAYS } way;
+
+static void fill_request(http_message *m, way w, const batch_opts *o)
+{
+    static const char *const paths[WAYS] = {
+        "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export",
+        "/v1development/profiles", "/v1development/profiles", "/v1development/profiles", "/upload"};
+    static const char *const types[WAYS] = {"application/grpc", "application/x-protobuf",
+                                            "application/json", "application/x-protobuf", ""};
+    buf b = {0}, text = {0};
+    err e = {0};
+    batch_message(&b, o);
+    *m = (http_message){.method = STR("POST"), .path = str_of(paths[w])};
+    if (types[w][0]) head(m, "content-type", types[w]);
+    if (w == WAY_GRPC) {
+        uint8_t prefix[GRPC_PREFIX];
+        grpc_put_prefix(prefix, false, (uint32_t)b.n);
+        buf_put(&m->body, prefix, sizeof prefix);
+    }
+    if (w == WAY_JSON) {
+        assert_ok(otlp_pb_to_json(b.p, b.n, LAYOUT_CURRENT, NULL, &text, &e), &e);
+        buf_str(&m->body, buf_view(&text));
+    } else if (w == WAY_PACKED) { /* without a header that says so */
+        assert_ok(pack(CODEC_GZIP, buf_view(&b), &m->body, &e), &e);
+    } else {
+        buf_str(&m->body, buf_view(&b));
+    }
+    buf_free(&b), buf_free(&text);
+}
+
+static void assert_partial(way w, const http_message *m, const receive_route *r,
+                           const received *got)
+{
+    const char *reason =
+        w == WAY_GRPC || w == WAY_HTTP
+            ? "1 of 3 profiles rejected: index 99 is outside stack_table, which has 3 entries "
+              "(byte "
+            : "1 of 3 profiles rejected: index 99 is outside stack_table, which has 3 entries "
+              "(at resource_profiles[0].scope_profiles[0].profiles[1].samples[0].stack_index)";
+    assert_int_equal(got->n_rejected, 1);
+    assert_int_equal(got->rejected_by[OTLP_FAULT_INDEX], 1);
+    assert_int_equal(got->n_items, 3);
+    assert_int_equal(got->doc.model.profiles.n, 2);
+    assert_true(got->doc.model.checked);
+    if (!strstr(got->why, reason)) fail_msg("%s", got->why);
+    assert_string_equal(got->recognised, w == WAY_JSON ? "otlp-json 1.10" : "otlp 1.10");
+    (void)m;
+    receive_reply reply;
+    receive_answer(r, VERDICT_TAKEN, got, NULL, 0, &reply);
+    if (w == WAY_JSON) {
+        assert_non_null(memmem(reply.body.p, reply.body.n, "\"rejectedProfiles\":\"1\"", 22));
+    } else {
+        answer said;
+        assert_int_equal(judged(&reply, w == WAY_GRPC, &said), ANSWER_PARTIAL);
+        assert_int_equal(said.rejected, 1);
+        assert_non_null(strstr(said.text, "index 99 is outside stack_table"));
+    }
+    receive_reply_free(&reply);
+}
+
+/* What is kept as bytes is what a strict reader takes. */
+static void assert_strict(const received *got, arena *a)
+{
+    model m;
+    err e = {0};
+    assert_ok(otlp_decode(got->payload.p, got->payload.n, NULL, a, &m, &e), &e);
+    assert_ok(model_equal(&m, &got->doc.model, &e), &e);
+}
+
+static void test_partial(void **state)
+{
+    (void)state;
+    for (way w = 0; w < WAYS; w++) {
+        arena a = {0};
+        http_message m;
+        receive_route r;
+        received got;
+        err e = {0};
+        fill_request(&m, w, &(batch_opts){.stack = {0, 99, 0}});
+        assert_true(receive_route_of(&m, &r));
+        verdict v = receive_read(&r, &m, &(receive_opts){0}, &a, &got, &e);
+        if (w == WAY_UPLOAD) {
+            assert_int_equal(v, VERDICT_MALFORMED);
+        } else {
+            assert_int_equal(v, VERDICT_TAKEN);
+            assert_int_equal(e.code, ERR_OK);
+            assert_partial(w, &m, &r, &got);
+            if (w != WAY_JSON) assert_strict(&got, &a);
+        }
+        http_message_free(&m);
+        arena_free(&a);
+    }
+}
+
+/* Nothing valid is left: the request fails as a whole, with the first reason.  So it does on bytes that are not protobuf. */
+static void test_nothing_left(void **state)
+{
+    (void)state;
+    for (way w = 0; w < WAY_UPLOAD; w++) {
+        arena a = {0};
+        http_message m;
+        receive_route r;
+        received got;
+        err e = {0};
+        fill_request(&m, w, &(batch_opts){.stack = {99, 99, 99}});
+        assert_true(receive_route_of(&m, &r));
+        assert_int_equal(receive_read(&r, &m, &(receive_opts){0}, &a, &got, &e), VERDICT_MALFORMED);
+        assert_string_equal(e.msg, "index 99 is outside stack_table, which has 3 entries");
+        http_message_free(&m);
+        e = (err){0};
+        fill_request(&m, w, &(batch_opts){.stack = {0, 99, 0}});
+        m.body.n--;
+        assert_int_equal(receive_read(&r, &m, &(receive_opts){0}, &a, &got, &e), VERDICT_MALFORMED);
+        http_message_free(&m);
+        arena_free(&a);
+    }
+}
+
+/* Log records: each that is rejected has a reason, the first broken one a place. */
+static void test_broken_record(void **state)
+{
+    (void)state;
+    arena a = {0};
+    received got;
+    err e = {0};
+    receive_route r;
+    http_message m = {.method = STR("POST"), .path = STR("/v1/logs")};
+    head(&m, "content-type", "application/x-protobuf");
+    put_log(&m.body, "my.app", "hello");
+    put_log(&m.body, "otel.profiling", NULL);
+    put_log(&m.body, "otel.profiling", "\n\n\tat global.work(a.c:1)\n");
+    assert_true(receive_route_of(&m, &r));
+    assert_int_equal(receive_read(&r, &m, &(receive_opts){0}, &a, &got, &e), VERDICT_TAKEN);
+    assert_int_equal(got.n_rejected, 2);
+    assert_int_equal(got.rejected_by[RECEIVE_NOT_A_CALL_STACK], 1);
+    assert_int_equal(got.rejected_by[RECEIVE_UNREADABLE_RECORD], 1);
+    assert_non_null(strstr(got.why, "1 log records are no call stacks"));
+    assert_non_null(strstr(got.why, "1 call stacks could not be read, the first "
+                                    "(resource_logs[1].scope_logs[0].log_records[0]): the body is "
+                                    "no string"));
+    http_message_free(&m);
+    arena_free(&a);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_routes),
-                                       cmocka_unit_test(test_requests),
-                                       cmocka_unit_test(test_answers), cmocka_unit_test(test_logs),
-                                       cmocka_unit_test(test_logs_stopped)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_routes),       cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_answers),      cmocka_unit_test(test_logs),
+        cmocka_unit_test(test_logs_stopped), cmocka_unit_test(test_partial),
+        cmocka_unit_test(test_nothing_left), cmocka_unit_test(test_broken_record)};
     return cmocka_run_group_tests_name("receive", tests, NULL, NULL);
 }
