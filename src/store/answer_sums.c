@@ -84,9 +84,10 @@ static bool append_all(summing *x, sum_class *c)
         !vec_reserve(x->keep, &c->sums, n))
         return false;
     const uint32_t *frame = from->frames.v, *known = x->g.location;
-    uint32_t *out = to->frames.v + to->frames.n; /* grafting locations does not touch stacks */
+    /* Grafting locations does not touch stacks. */
+    uint32_t *out = frames ? to->frames.v + to->frames.n : NULL;
     for (size_t i = 0; i < n; i++) {
-        if (i + AHEAD < n) {
+        if (frames && i + AHEAD < n) {
             const uint32_t *ahead = frame + from->stacks.v[x->touched[i + AHEAD]];
             __builtin_prefetch(ahead);
             __builtin_prefetch(ahead + 16);

@@ -127,6 +127,7 @@ static int by_root(const void *a, const void *b, void *who)
 {
     const dict *d = who;
     span x = dict_stack(d, *(const uint32_t *)a), y = dict_stack(d, *(const uint32_t *)b);
+    if (!x.n || !y.n) return (x.n > y.n) - (x.n < y.n); /* without any frame there is no pool */
     const uint32_t *p = d->frames.v + x.at + x.n, *q = d->frames.v + y.at + y.n;
     for (uint32_t n = x.n < y.n ? x.n : y.n; n > 0; n--)
         if (*--p != *--q) return *p < *q ? -1 : 1;
@@ -362,7 +363,7 @@ static bool take_stacks(reader *r)
     uint32_t n_before = 0;
     for (uint32_t i = 0; i < n; i++) {
         span s = dict_stack(d, base + rank[i]);
-        uint32_t *to = d->frames.v + s.at;
+        uint32_t *to = s.n ? d->frames.v + s.at : NULL; /* without any frame there is no pool */
         if (same[i] > s.n || same[i] > n_before || s.n - same[i] > all - at) return false;
         for (uint32_t k = 0; k < same[i]; k++) to[s.n - 1 - k] = before[n_before - 1 - k];
         for (uint32_t k = s.n - same[i]; k-- > 0;) to[k] = own[at++];
