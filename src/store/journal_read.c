@@ -2,9 +2,11 @@
 #include "base/hash_long.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 #include "base/ban.h"
 
-enum { WINDOW = 1 << 18 };
+/* Whoever reads once reads much, past the kernel's memory: few reads into huge pages cost a tenth of many into small ones. */
+enum { WINDOW = 1 << 18, WINDOW_ONCE = 1 << 22, HUGE = 1 << 21 };
 
 /* A segment seen through a window that grows to the largest record.  Place, memory and length are multiples of VFILE_DIRECT, but
  * for the end of the file. */
@@ -12,7 +14,8 @@ typedef struct window {
     vfile *f;
     char *p;
     size_t n, cap;
-    uint64_t at; /* of p in the file */
+    size_t least; /* bytes that a read asks for */
+    uint64_t at;  /* of p in the file */
 } window;
 
 static size_t even_down(size_t n) { return n & ~(size_t)(VFILE_DIRECT - 1); }
@@ -20,8 +23,11 @@ static size_t even_down(size_t n) { return n & ~(size_t)(VFILE_DIRECT - 1); }
 static bool window_room(window *w, size_t n, size_t kept, err *e)
 {
     if (n <= w->cap) return true;
-    char *p = aligned_alloc(VFILE_DIRECT, n);
+    size_t unit = n < HUGE ? VFILE_DIRECT : HUGE;
+    n = (n + unit - 1) & ~(unit - 1);
+    char *p = aligned_alloc(unit, n);
     if (!p) return err_sys(e, ENOMEM, "no memory to read the journal");
+    if (unit == HUGE) (void)madvise(p, n, MADV_HUGEPAGE);
     if (kept) memcpy(p, w->p, kept);
     free(w->p);
     w->p = p;
@@ -34,7 +40,7 @@ static bool move(window *w, uint64_t at, size_t n, err *e)
 {
     uint64_t from = at - at % VFILE_DIRECT;
     size_t want = even_down((size_t)(at - from) + n + VFILE_DIRECT - 1), got = 0, kept = 0;
-    if (want < WINDOW) want = WINDOW;
+    if (want < w->least) want = w->least;
     if (from >= w->at && from < w->at + w->n) {
         kept = even_down((size_t)(w->at + w->n - from));
         if (kept) memmove(w->p, w->p + (from - w->at), kept);
@@ -152,7 +158,7 @@ bool journal_read(sqlite3_vfs *vfs, const char *dir, journal_scan *s, journal_vi
         list = (segment_list){.v = s->hold->v, .n = s->hold->n};
     else if (!segments_list(vfs, dir, &list, e))
         return false;
-    walk k = {.s = s, .visit = visit, .who = who};
+    walk k = {.s = s, .visit = visit, .who = who, .w.least = s->once ? WINDOW_ONCE : WINDOW};
     s->gap = list.n && list.v[0].first_seq > s->from;
     s->first = s->gap ? list.v[0].first_seq : s->from;
     if (s->gap) s->last = s->first - 1;
