@@ -12,17 +12,25 @@ enum { BLOCK_NEAR = 4096 };
 
 /* ---- writing ---- */
 
+/* A column being made.  Most have one value throughout, which is then all there is of them in memory. */
+typedef struct steady {
+    int64_t value;
+    size_t n;    /* values so far */
+    i64s varied; /* all of them, once two differed */
+} steady;
+
 typedef struct block_builder {
     /* by profile */
-    i64s samples, seq, received, time, duration, identity, dropped, attrs, format, payload, sender,
-        recognised, ledger, n_bytes;
+    steady samples, duration, identity, dropped, attrs, format, payload, sender, recognised, ledger,
+        n_bytes;
+    i64s seq, received, time;
     VEC(content_key) ids; /* profile ids, or keys where there is none */
     /* by sample */
-    i64s stack, list, link, n_values,
-        n_times; /* stack: number of the series + 1; 0: the next of `far` */
-    i64s far;
+    u32s stack, list, far; /* stack: number of the series + 1; 0: the next of `far` */
+    steady link, n_values, n_times;
     /* pools */
-    i64s values, times;
+    steady values;
+    i64s times;
     VEC(link_ids) links;
     hash_index link_index;
 

@@ -10,6 +10,27 @@ static bool push(arena *a, i64s *v, uint64_t x)
     return slot != NULL;
 }
 
+/* The first value that differs: from now on all are written down. */
+static bool steady_vary(steady *s, arena *a, int64_t x)
+{
+    if (!vec_reserve(a, &s->varied, s->n + 1)) return false;
+    for (size_t i = 0; i < s->n; i++) s->varied.v[i] = s->value;
+    s->varied.v[s->n++] = x;
+    s->varied.n = s->n;
+    return true;
+}
+
+static inline bool steady_push(steady *s, arena *a, uint64_t v)
+{
+    int64_t x = (int64_t)v;
+    if (!s->n) s->value = x;
+    if (LIKELY(!s->varied.n && x == s->value)) return s->n++, true;
+    if (!s->varied.n) return steady_vary(s, a, x);
+    if (!push(a, &s->varied, v)) return false;
+    s->n = s->varied.n;
+    return true;
+}
+
 /* 0: none; 1: one that the block has not seen; 2 + k: the one k before the newest. */
 static bool link_code(block_builder *b, arena *a, const link_ids *l, uint64_t *code)
 {
@@ -36,8 +57,9 @@ static bool add_links(block_builder *b, arena *a, const model *m, const profile 
 {
     for (size_t i = 0; i < p->n_samples; i++) {
         uint64_t code;
-        if (!link_code(b, a, &m->dict.links.v[p->link ? p->link[i] : 0], &code)) return false;
-        b->link.v[b->link.n++] = (int64_t)code;
+        if (!link_code(b, a, &m->dict.links.v[p->link ? p->link[i] : 0], &code) ||
+            !steady_push(&b->link, a, code))
+            return false;
     }
     return true;
 }
@@ -59,15 +81,14 @@ static span pool_of(const spans *s, size_t n)
 static bool add_values(block_builder *b, arena *a, const model *m, const profile *p)
 {
     span all = pool_of(&p->value_span, p->n_samples);
-    if (!vec_reserve(a, &b->values, all.n)) return false;
     uint64_t total = (uint64_t)b->total;
     for (uint32_t i = 0; i < all.n; i++) {
-        int64_t v = m->values.v[all.at + i];
-        b->values.v[b->values.n++] = v;
-        total += (uint64_t)v;
+        uint64_t v = (uint64_t)m->values.v[all.at + i];
+        if (!steady_push(&b->values, a, v)) return false;
+        total += v;
     }
     for (size_t i = 0; i < p->n_samples; i++)
-        b->n_values.v[b->n_values.n++] = spans_at(&p->value_span, i).n;
+        if (!steady_push(&b->n_values, a, spans_at(&p->value_span, i).n)) return false;
     b->total = (int64_t)total;
     return true;
 }
@@ -81,11 +102,9 @@ static bool add_times(block_builder *b, arena *a, const model *m, const profile 
         b->times.v[b->times.n++] = (int64_t)t;
         see_time(b, t);
     }
-    size_t first = b->n_times.n;
     for (size_t i = 0; i < p->n_samples; i++) {
-        uint32_t n = spans_at(&p->time_span, i).n;
-        uint64_t n_values = (uint64_t)b->n_values.v[first + i];
-        b->n_times.v[b->n_times.n++] = n;
+        uint32_t n = spans_at(&p->time_span, i).n, n_values = spans_at(&p->value_span, i).n;
+        if (!steady_push(&b->n_times, a, n)) return false;
         b->n_observations += n_values ? n_values : n;
         if (!n_values) b->total = (int64_t)((uint64_t)b->total + n);
         if (!n) see_time(b, moment);
@@ -100,20 +119,21 @@ static bool add_facts(block_builder *b, arena *a, const profile *p, const block_
     if (!id) return false;
     *id = f->key;
     if (known) memcpy(id, p->profile_id, 16);
-    return push(a, &b->samples, p->n_samples) && push(a, &b->seq, f->seq) &&
-           push(a, &b->received, f->received) && push(a, &b->time, p->time_unix_nano) &&
-           push(a, &b->duration, p->duration_nano) && push(a, &b->identity, known) &&
-           push(a, &b->dropped, p->dropped_attributes_count) && push(a, &b->attrs, f->attrs) &&
-           push(a, &b->format, f->format) && push(a, &b->payload, f->payload) &&
-           push(a, &b->sender, f->sender) && push(a, &b->recognised, f->recognised) &&
-           push(a, &b->ledger, f->ledger) && push(a, &b->n_bytes, f->n_bytes);
+    return push(a, &b->seq, f->seq) && push(a, &b->received, f->received) &&
+           push(a, &b->time, p->time_unix_nano) && steady_push(&b->samples, a, p->n_samples) &&
+           steady_push(&b->duration, a, p->duration_nano) && steady_push(&b->identity, a, known) &&
+           steady_push(&b->dropped, a, p->dropped_attributes_count) &&
+           steady_push(&b->attrs, a, f->attrs) && steady_push(&b->format, a, f->format) &&
+           steady_push(&b->payload, a, f->payload) && steady_push(&b->sender, a, f->sender) &&
+           steady_push(&b->recognised, a, f->recognised) && steady_push(&b->ledger, a, f->ledger) &&
+           steady_push(&b->n_bytes, a, f->n_bytes);
 }
 
 bool block_add_profile(block_builder *b, arena *a, const model *m, const profile *p,
                        const block_profile *f)
 {
     size_t n = p->n_samples;
-    i64s *columns[] = {&b->stack, &b->far, &b->list, &b->link, &b->n_values, &b->n_times};
+    u32s *columns[] = {&b->stack, &b->far, &b->list};
     for (size_t i = 0; i < ARRAY_LEN(columns); i++)
         if (!vec_reserve(a, columns[i], n)) return false;
     uint64_t moment = profile_moment(p, f->received);
@@ -142,9 +162,12 @@ static void put_steps(buf *out, const i64s *v, uint64_t from, column_hint hint, 
     buf_free(&scratch);
 }
 
-static void put_plain(buf *out, const i64s *v, zipper *z)
+static void put_steady(buf *out, const steady *s, zipper *z)
 {
-    put_column(out, v->v, v->n, COLUMN_ANY, z);
+    if (s->varied.n)
+        put_column(out, s->varied.v, s->n, COLUMN_ANY, z);
+    else
+        put_column(out, &s->value, s->n ? 1 : 0, COLUMN_ANY, z); /* a constant has no length */
 }
 
 void block_put(const block_builder *b, buf *out, zipper *z)
@@ -155,30 +178,30 @@ void block_put(const block_builder *b, buf *out, zipper *z)
     put_varint(out, b->times.n);
     put_varint(out, b->links.n);
     put_fixed64(out, b->first);
-    put_plain(out, &b->samples, z);
+    put_steady(out, &b->samples, z);
     put_steps(out, &b->time, b->first, COLUMN_ANY, z);
-    put_plain(out, &b->duration, z);
-    put_plain(out, &b->identity, z);
-    put_plain(out, &b->dropped, z);
-    put_plain(out, &b->attrs, z);
-    put_plain(out, &b->format, z);
-    put_plain(out, &b->payload, z);
+    put_steady(out, &b->duration, z);
+    put_steady(out, &b->identity, z);
+    put_steady(out, &b->dropped, z);
+    put_steady(out, &b->attrs, z);
+    put_steady(out, &b->format, z);
+    put_steady(out, &b->payload, z);
     put_steps(out, &b->seq, 0, COLUMN_ANY, z);
     put_steps(out, &b->received, b->first, COLUMN_ANY, z);
-    put_plain(out, &b->sender, z);
-    put_plain(out, &b->recognised, z);
-    put_plain(out, &b->ledger, z);
-    put_plain(out, &b->n_bytes, z);
+    put_steady(out, &b->sender, z);
+    put_steady(out, &b->recognised, z);
+    put_steady(out, &b->ledger, z);
+    put_steady(out, &b->n_bytes, z);
     buf_put(out, b->ids.v, b->ids.n * sizeof *b->ids.v);
-    put_plain(out, &b->stack, z);
+    put_numbers(out, b->stack.v, b->stack.n, z);
     put_varint(out, b->far.n);
-    put_plain(out, &b->far, z);
-    put_plain(out, &b->list, z);
-    put_plain(out, &b->link, z);
+    put_numbers(out, b->far.v, b->far.n, z);
+    put_numbers(out, b->list.v, b->list.n, z);
+    put_steady(out, &b->link, z);
     buf_put(out, b->links.v, b->links.n * sizeof *b->links.v);
-    put_plain(out, &b->n_values, z);
-    put_plain(out, &b->values, z);
-    put_plain(out, &b->n_times, z);
+    put_steady(out, &b->n_values, z);
+    put_steady(out, &b->values, z);
+    put_steady(out, &b->n_times, z);
     put_steps(out, &b->times, b->first, COLUMN_NOISE, z);
 }
 

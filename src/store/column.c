@@ -16,6 +16,7 @@ void zipper_free(zipper *z)
     buf_free(&z->bytes);
     buf_free(&z->bits);
     buf_free(&z->words);
+    buf_free(&z->wide);
     *z = (zipper){0};
 }
 
@@ -309,6 +310,19 @@ void put_column(buf *out, const int64_t *v, size_t n, column_hint hint, zipper *
     }
     put_kind(out, w == WAY_CLASSES ? CLASSES : WORDS, &a);
     buf_free(&a);
+}
+
+void put_numbers(buf *out, const uint32_t *v, size_t n, zipper *z)
+{
+    z->wide.n = 0;
+    if (!buf_reserve(&z->wide, n * sizeof(int64_t) + 8)) {
+        z->wide.failed = false;
+        out->failed = true;
+        return;
+    }
+    int64_t *wide = (int64_t *)(void *)z->wide.p;
+    for (size_t i = 0; i < n; i++) wide[i] = v[i];
+    put_column(out, wide, n, COLUMN_ANY, z);
 }
 
 static bool take_kind(taker *t, unsigned *kind, taker *body)

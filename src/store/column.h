@@ -20,7 +20,7 @@ typedef enum zip_effort {
 /* Contexts of zstd and scratch memory; one thread at a time.  The zero value works. */
 typedef struct zipper {
     void *compress[2], *decompress; /* ZSTD_CCtx by zip_effort, ZSTD_DCtx */
-    buf bytes, bits, words;
+    buf bytes, bits, words, wide;
 } zipper;
 
 void zipper_free(zipper *z);
@@ -33,6 +33,8 @@ NODISCARD bool take_zipped(taker *t, size_t max, zipper *z, arena *a, str *out);
 typedef enum column_hint { COLUMN_ANY, COLUMN_NOISE /* does not repeat: do not try */ } column_hint;
 
 void put_column(buf *out, const int64_t *v, size_t n, column_hint hint, zipper *z);
+/* The same of narrow ones. */
+void put_numbers(buf *out, const uint32_t *v, size_t n, zipper *z);
 
 /* n values into v. */
 NODISCARD bool take_column(taker *t, int64_t *v, size_t n, zipper *z);

@@ -1,10 +1,13 @@
 #include "store/day_write.h"
 
+#include "store/huge.h"
+
 #include <errno.h>
 #include <sqlite3.h>
 #include "base/ban.h"
 
-enum { AHEAD = 20 }; /* samples */
+enum { AHEAD = 40 };                         /* samples */
+enum { INDEXES = 16 << 20, ITEM = 4 << 20 }; /* bytes that huge pages are asked for */
 
 static bool no_memory(err *e)
 {
@@ -79,7 +82,7 @@ uint32_t day_writer_local(day_writer *w, uint32_t series_i, local_kind kind, uin
 {
     u32s *list = &w->series.v[series_i].local[kind];
     hash_index *index = &w->series.v[series_i].index[kind];
-    if (!hash_index_room(index, &w->a)) return UINT32_MAX;
+    if (!hash_index_room(index, &w->indexes)) return UINT32_MAX;
     uint64_t h = local_hash(index, id);
     uint32_t i = hash_first(index, h), at;
     if (hash_next(index, &i, h, &at)) return at;
@@ -158,7 +161,9 @@ day_writer *day_writer_open(const day_opts *o, day_name name, size_t memory, err
     if (!w) return (void)err_sys(e, ENOMEM, "no memory to open a file of the store"), NULL;
     w->name = name;
     w->max_tables = w->max_run = memory;
-    w->a.seed = w->run.seed = w->item.seed = o->seed;
+    w->a.seed = w->indexes.seed = w->run.seed = w->item.seed = o->seed;
+    huge_reserve(&w->indexes, INDEXES);
+    huge_reserve(&w->item, ITEM);
     w->known.seed = o->seed;
     bool ok = database_open(&w->db, o, name, e);
     if (ok && !interner_init(&w->x, &w->a)) ok = no_memory(e);
@@ -186,6 +191,7 @@ void day_writer_close(day_writer *w)
     if (w->begun) sqlite3_exec(w->db.db, "ROLLBACK", NULL, NULL, NULL);
     database_close(&w->db);
     arena_free(&w->a);
+    arena_free(&w->indexes);
     arena_free(&w->run);
     arena_free(&w->item);
     zipper_free(&w->z);
@@ -196,7 +202,7 @@ void day_writer_close(day_writer *w)
     free(w);
 }
 
-bool day_writer_full(const day_writer *w) { return w->a.used > w->max_tables; }
+bool day_writer_full(const day_writer *w) { return w->a.used + w->indexes.used > w->max_tables; }
 
 /* ---- adding ---- */
 
@@ -356,19 +362,6 @@ static bool save_series(day_writer *w, err *e)
     return true;
 }
 
-static void put_numbers(day_writer *w, const u32s *v, uint32_t from)
-{
-    size_t n = v->n - from;
-    int64_t *wide = arena_array(&w->run, n + 1, sizeof *wide);
-    if (!wide) {
-        w->out.failed = true;
-        return;
-    }
-    for (size_t i = 0; i < n; i++) wide[i] = v->v[from + i];
-    put_varint(&w->out, n);
-    put_column(&w->out, wide, n, COLUMN_ANY, &w->z);
-}
-
 static bool save_local(day_writer *w, uint32_t series_i, err *e)
 {
     writer_series *s = &w->series.v[series_i];
@@ -376,7 +369,11 @@ static bool save_local(day_writer *w, uint32_t series_i, err *e)
     for (unsigned k = 0; k < LOCAL_KINDS; k++) any_new |= s->saved[k] != s->local[k].n;
     if (!any_new) return true;
     buf_reset(&w->out);
-    for (unsigned k = 0; k < LOCAL_KINDS; k++) put_numbers(w, &s->local[k], s->saved[k]);
+    for (unsigned k = 0; k < LOCAL_KINDS; k++) {
+        size_t from = s->saved[k], n = s->local[k].n - from;
+        put_varint(&w->out, n);
+        put_numbers(&w->out, n ? s->local[k].v + from : NULL, n, &w->z);
+    }
     seal_bytes(&w->out, SEAL_LOCAL);
     if (!insert_once(w, "INSERT INTO local(series, data) VALUES(?, ?)", &(int64_t){series_i + 1}, 1,
                      &w->out, e))

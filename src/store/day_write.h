@@ -38,7 +38,8 @@ typedef struct series_stack {
 typedef struct day_writer {
     day_name name;
     database db;
-    arena a; /* tables and series: grows with what is distinct */
+    arena a;       /* tables and series: grows with what is distinct */
+    arena indexes; /* of the series' numbers: probed for every sample */
     interner x;
     VEC(writer_series) series; /* row - 1 */
     hash_index by_data;

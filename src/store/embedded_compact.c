@@ -1,5 +1,6 @@
 #include "store/embedded.h"
 
+#include "store/huge.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,8 +11,9 @@
 
 #define DAY_NS (UINT64_C(86400) * NS_PER_S)
 #define RETENTION_NS (60 * NS_PER_S)
-enum { PARTS = 8 }; /* a file holds at most this part of max_bytes */
-enum { ALONE = 8 }; /* times the memory for an item that does not fit beside others */
+enum { PARTS = 8 };         /* a file holds at most this part of max_bytes */
+enum { ALONE = 8 };         /* times the memory for an item that does not fit beside others */
+enum { MESSAGE = 4 << 20 }; /* bytes of a decoded message that are in huge pages */
 
 /* ---- which file ---- */
 
@@ -119,6 +121,7 @@ static bool add_columns(run *r, uint64_t seq, const item *i, size_t budget, err 
     embedded *x = r->x;
     model m;
     arena_reset(&x->item);
+    if (!x->item.spare) huge_reserve(&x->item, MESSAGE);
     x->item.budget = budget;
     if (!otlp_decode(i->bytes.p, i->bytes.n, &(otlp_decode_opts){.layout = i->layout}, &x->item, &m,
                      e))

@@ -1,6 +1,7 @@
 #include "store/known.h"
 
 #include "store/content.h"
+#include "store/huge.h"
 #include "base/ban.h"
 
 enum { KNOWN_MIN = 1 << 10, KNOWN_MAX = 1 << 18 };
@@ -34,7 +35,7 @@ static bool room(known_table *t)
         return true;
     }
     size_t n = t->v ? (t->mask + 1) * 2 : KNOWN_MIN;
-    known_table to = {.v = calloc(n, sizeof *to.v), .n = t->n, .mask = n - 1};
+    known_table to = {.v = huge_zero(n * sizeof *to.v), .n = t->n, .mask = n - 1};
     if (!to.v) return false;
     for (size_t i = 0; t->v && i <= t->mask; i++)
         if (t->v[i].at) *slot_of(&to, (hash128){t->v[i].low, t->v[i].high}) = t->v[i];
