@@ -8,6 +8,8 @@
 enum { READ = 64 << 10, READS_A_ROUND = 16, KEEP = 16 << 10 };
 /* Others are waiting for the loop. */
 #define TURN_NS (2 * NS_PER_MS)
+/* A turn of the loop that takes longer leaves each further connection one read. */
+#define LONG_TURN_NS (10 * NS_PER_MS)
 /* How long an address may take while there are others to try. */
 #define NEXT_ADDRESS_NS (2 * NS_PER_S)
 
@@ -385,7 +387,8 @@ static bool ended(conn *c, err *e)
 static bool read_some(conn *c, err *e)
 {
     char chunk[READ];
-    uint64_t until = loop_now(c->loop) + TURN_NS;
+    uint64_t now = loop_now(c->loop), until = now + TURN_NS;
+    if (now - loop_turn_began(c->loop) >= LONG_TURN_NS) until = now;
     for (int i = 0; i < READS_A_ROUND && !c->paused; i++) {
         if (i && loop_now(c->loop) >= until) break;
         ssize_t n = c->world->recv(c->world->who, c->watch.fd, chunk, sizeof chunk);

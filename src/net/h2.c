@@ -3,6 +3,7 @@
 #include "base/ban.h"
 
 enum {
+    SLICE = 8 << 10, /* fed at a time: the limits of a turn are looked at in between */
     MAX_STREAMS = 100,
     WINDOW = 1 << 20,     /* a stream may send this much ahead */
     MAX_CONTROL = 64,     /* SETTINGS and PING in a queue: more is an attack */
@@ -62,15 +63,42 @@ void h2_free(h2 *s)
     free(s);
 }
 
+/* The session is over.  The peer learns why from a GOAWAY, which h2_take has. */
+static bool fail_feed(h2 *s, int why, err *e)
+{
+    if (why == NGHTTP2_ERR_NOMEM) return err_set(e, ERR_LIMIT, "out of memory");
+    if (why != NGHTTP2_ERR_CALLBACK_FAILURE && why != NGHTTP2_ERR_FLOODED)
+        return err_set(e, ERR_MALFORMED, "broken HTTP/2 from the peer: %s", nghttp2_strerror(why));
+    (void)nghttp2_session_terminate_session(s->ng, NGHTTP2_ENHANCE_YOUR_CALM);
+    if (s->why.code) return *e = s->why, false;
+    return err_set(e, ERR_LIMIT, "the peer floods the connection with frames that ask for nothing");
+}
+
+static bool is_turn_over(const h2 *s)
+{
+    return s->most && (s->done.frames >= s->most->frames || s->done.heads >= s->most->heads);
+}
+
+bool h2_feed_some(h2 *s, str *bytes, const h2_work *most, h2_work *done, err *e)
+{
+    s->most = most;
+    s->done = (h2_work){0};
+    ssize_t n = 0;
+    do {
+        size_t slice = bytes->n < SLICE ? bytes->n : (size_t)SLICE;
+        n = nghttp2_session_mem_recv(s->ng, (const uint8_t *)bytes->p, slice);
+        if (n >= 0) *bytes = (str){bytes->p + n, bytes->n - (size_t)n};
+    } while (n >= 0 && bytes->n && !is_turn_over(s));
+    /* on_header pauses; when this was the last byte, nghttp2 has yet to tell the end of its frame. */
+    if (n >= 0 && !bytes->n && is_turn_over(s)) n = nghttp2_session_mem_recv(s->ng, NULL, 0);
+    *done = s->done;
+    return n >= 0 || fail_feed(s, (int)n, e);
+}
+
 bool h2_feed(h2 *s, str bytes, err *e)
 {
-    ssize_t n = nghttp2_session_mem_recv(s->ng, (const uint8_t *)bytes.p, bytes.n);
-    if (n >= 0) return true;
-    if (n == NGHTTP2_ERR_NOMEM) return err_set(e, ERR_LIMIT, "out of memory");
-    if (n == NGHTTP2_ERR_CALLBACK_FAILURE || n == NGHTTP2_ERR_FLOODED)
-        return err_set(e, ERR_LIMIT,
-                       "the peer floods the connection with frames that ask for nothing");
-    return err_set(e, ERR_MALFORMED, "broken HTTP/2 from the peer: %s", nghttp2_strerror((int)n));
+    h2_work done;
+    return h2_feed_some(s, &bytes, NULL, &done, e);
 }
 
 bool h2_take(h2 *s, buf *out, size_t most, err *e)

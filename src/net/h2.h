@@ -31,9 +31,19 @@ typedef struct h2_opts {
 NODISCARD h2 *h2_open(const h2_opts *o, const h2_events *ev, err *e);
 void h2_free(h2 *s); /* no events */
 
-/* Bytes of the peer.  ERR_MALFORMED: the session is over.  ERR_LIMIT: the peer asks for work and sends no requests (floods of
- * pings, settings, resets). */
+/* Bytes of the peer.  ERR_MALFORMED: the session is over.  ERR_LIMIT: so it is, because the peer sent a header block over the
+ * limit, or frames that ask for work and are no requests (floods of pings, settings, window updates, resets). */
 NODISCARD bool h2_feed(h2 *s, str bytes, err *e);
+
+/* What bytes of the peer cost: a few of them may be thousands of frames, or megabytes of headers (HPACK). */
+typedef struct h2_work {
+    size_t frames;
+    size_t
+        heads; /* bytes of header blocks, decoded, each header with 32 bytes more (RFC 9113 6.5.2) */
+} h2_work;
+
+/* The same, in turns: stops after about `most`, *bytes keeps the rest.  *done: what it cost. */
+NODISCARD bool h2_feed_some(h2 *s, str *bytes, const h2_work *most, h2_work *done, err *e);
 /* Appends what has to go to the peer now, until `out` has about `most` bytes; 0: all of it. */
 NODISCARD bool h2_take(h2 *s, buf *out, size_t most, err *e);
 /* Calls the events of what happened in h2_feed and h2_take; they may use the session and free it. */

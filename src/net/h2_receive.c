@@ -6,7 +6,40 @@
 enum {
     MAX_IDLE_FRAMES = 1000, /* frames that are no part of a request, since the last request */
     BROKEN = 200,           /* more streams that broke the rules than were answered */
+    DATA_A_WINDOW = 512,    /* bytes sent to the peer that justify one WINDOW_UPDATE */
+    MAX_IGNORED =
+        256 << 10, /* wire bytes of header blocks of streams that nghttp2 refuses by itself */
+    HEADER_OVERHEAD = 32, /* of one header (RFC 9113 6.5.2) */
+    MAX_BLOCK = HTTP_MAX_HEAD + HTTP_MAX_HEADERS * HEADER_OVERHEAD,
 };
+
+/* Ends the session, and with it the decoding: a stream that is reset would have its headers decoded all the same. */
+static int end_session(h2 *s, const char *why)
+{
+    err_set(&s->why, ERR_LIMIT, "%s", why);
+    return NGHTTP2_ERR_CALLBACK_FAILURE;
+}
+
+/* A block is bounded as it is sent, so that what nghttp2 decodes without a word to us is bounded too. */
+static int on_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd, void *who)
+{
+    (void)ng;
+    h2 *s = who;
+    s->done.frames++;
+    if (hd->type == NGHTTP2_HEADERS || hd->type == NGHTTP2_PUSH_PROMISE)
+        s->block.wire = s->block.decoded = 0, s->block.begun = false;
+    else if (hd->type != NGHTTP2_CONTINUATION)
+        return 0;
+    else if (++s->idle_frames > MAX_IDLE_FRAMES)
+        return end_session(s, "the peer floods the connection with CONTINUATION frames");
+    s->block.wire += hd->length;
+    if (!s->block.begun) s->ignored += hd->length;
+    if (s->block.wire > HTTP_MAX_HEAD)
+        return end_session(s, "a header block over the limit of bytes");
+    if (s->ignored > MAX_IGNORED)
+        return end_session(s, "the peer goes on with streams that are refused");
+    return 0;
+}
 
 /* A stream that broke a limit: reset, and told with its reason when nghttp2 closes it. */
 static int refuse(h2 *s, int32_t id)
@@ -18,6 +51,8 @@ static int refuse(h2 *s, int32_t id)
 static int on_begin(nghttp2_session *ng, const nghttp2_frame *f, void *who)
 {
     h2 *s = who;
+    s->block.begun = true;
+    s->ignored -= s->block.wire;
     if (f->hd.type != NGHTTP2_HEADERS) return 0;
     h2_stream *t = h2_stream_of(s, f->hd.stream_id);
     if (t) {
@@ -56,19 +91,40 @@ static bool keep_pseudo(http_message *m, str name, str value, err *e)
     return true;
 }
 
+/* There is no room for the head: of the rest of its block nghttp2 may tell nothing more. */
+static int refuse_head(h2 *s, const h2_stream *t)
+{
+    if (s->o.server && t->why.code == ERR_LIMIT) return end_session(s, t->why.msg);
+    if (s->block.begun) s->ignored += s->block.wire;
+    s->block.begun = false;
+    return refuse(s, t->id);
+}
+
+static int keep_header(h2 *s, const nghttp2_frame *f, str name, str value)
+{
+    h2_stream *t = f->hd.type == NGHTTP2_HEADERS ? h2_stream_of(s, f->hd.stream_id) : NULL;
+    if (!t || t->why.code) return 0;
+    s->heard += name.n + value.n;
+    if (name.n && name.p[0] == ':')
+        return keep_pseudo(&t->m, name, value, &t->why) ? 0 : refuse_head(s, t);
+    http_headers *to = t->trailing ? &t->m.trailers : &t->m.head;
+    return http_message_add(&t->m, to, name, value, &t->why) ? 0 : refuse_head(s, t);
+}
+
+/* A byte on the wire may stand for a header of 4 KB (HPACK): each counts, whoever it is for. */
 static int on_header(nghttp2_session *ng, const nghttp2_frame *f, const uint8_t *name,
                      size_t n_name, const uint8_t *value, size_t n_value, uint8_t flags, void *who)
 {
     (void)ng, (void)flags;
     h2 *s = who;
-    h2_stream *t = f->hd.type == NGHTTP2_HEADERS ? h2_stream_of(s, f->hd.stream_id) : NULL;
-    if (!t || t->why.code) return 0;
-    str k = {(const char *)name, n_name}, v = {(const char *)value, n_value};
-    s->heard += n_name + n_value;
-    if (n_name && name[0] == ':')
-        return keep_pseudo(&t->m, k, v, &t->why) ? 0 : refuse(s, f->hd.stream_id);
-    bool ok = http_message_add(&t->m, t->trailing ? &t->m.trailers : &t->m.head, k, v, &t->why);
-    return ok ? 0 : refuse(s, f->hd.stream_id);
+    size_t n = n_name + n_value + HEADER_OVERHEAD;
+    s->block.decoded += n, s->done.heads += n;
+    if (s->block.decoded > MAX_BLOCK)
+        return end_session(s, "a header block over the limit of bytes");
+    int r =
+        keep_header(s, f, (str){(const char *)name, n_name}, (str){(const char *)value, n_value});
+    if (r) return r;
+    return s->most && s->done.heads >= s->most->heads ? NGHTTP2_ERR_PAUSE : 0;
 }
 
 /* gRPC says how long its message is, before it comes. */
@@ -99,7 +155,7 @@ static int on_data(nghttp2_session *ng, uint8_t flags, int32_t id, const uint8_t
 /* Frames that cost us work and are no part of a request. */
 static bool is_flood(h2 *s, const nghttp2_frame *f)
 {
-    bool useful = f->hd.type == NGHTTP2_HEADERS || f->hd.type == NGHTTP2_WINDOW_UPDATE ||
+    bool useful = f->hd.type == NGHTTP2_HEADERS ||
                   (f->hd.type == NGHTTP2_DATA && f->data.hd.length > f->data.padlen);
     return s->o.server && !useful && ++s->idle_frames > MAX_IDLE_FRAMES;
 }
@@ -165,11 +221,19 @@ static bool is_abuse(h2 *s, const nghttp2_frame *f)
     return false;
 }
 
+/* Who takes a large response sends many WINDOW_UPDATEs. */
+static void justify_windows(h2 *s, size_t sent)
+{
+    size_t n = 1 + sent / DATA_A_WINDOW;
+    s->idle_frames -= n < s->idle_frames ? (uint32_t)n : s->idle_frames;
+}
+
 /* An answer that went out before all of the request came: the rest is not wanted. */
 static int on_sent(nghttp2_session *ng, const nghttp2_frame *f, void *who)
 {
     h2 *s = who;
     bool end = f->hd.flags & NGHTTP2_FLAG_END_STREAM;
+    if (f->hd.type == NGHTTP2_DATA) justify_windows(s, f->hd.length);
     if (s->o.server && is_abuse(s, f)) return NGHTTP2_ERR_CALLBACK_FAILURE;
     if (!s->o.server || !end || (f->hd.type != NGHTTP2_DATA && f->hd.type != NGHTTP2_HEADERS))
         return 0;
@@ -194,6 +258,7 @@ static int on_not_sent(nghttp2_session *ng, const nghttp2_frame *f, int why, voi
 
 void h2_receive_callbacks(nghttp2_session_callbacks *cb)
 {
+    nghttp2_session_callbacks_set_on_begin_frame_callback(cb, on_begin_frame);
     nghttp2_session_callbacks_set_on_begin_headers_callback(cb, on_begin);
     nghttp2_session_callbacks_set_on_header_callback(cb, on_header);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cb, on_data);

@@ -41,11 +41,19 @@ struct h2 {
     h2_stream *finished;   /* the first to finish comes first */
     bool delivering, dead; /* dead: freed by an event, and h2_deliver buries it */
     bool goaway;
+    err why;              /* the peer broke a limit of the whole session */
     uint32_t idle_frames; /* server */
     uint32_t broken;      /* server: streams that we had to reset, less those that were answered */
     size_t n_reading;     /* server: requests that are not complete */
     size_t owes;          /* server */
     uint64_t heard;       /* server */
+    h2_work done;         /* in the call of h2_feed_some that runs */
+    const h2_work *most;  /* of it; NULL: no limit */
+    struct {
+        size_t wire, decoded; /* bytes of the header block that arrives now */
+        bool begun;           /* nghttp2 hands its headers to us */
+    } block;
+    size_t ignored; /* wire bytes of blocks that nghttp2 decodes and drops */
 };
 
 /* NULL: nghttp2 has done with it. */

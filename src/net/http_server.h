@@ -46,9 +46,15 @@ typedef struct http_limits {
     X(bytes_in, "bytes of requests, as they came")                                                 \
     X(bytes_out, "bytes of bodies sent")
 
+/* Work of HTTP/2 in the largest turn of the loop so far: whatever clients send, it stays bounded. */
+#define HTTP_SERVER_PEAKS(X)                                                                       \
+    X(turn_frames, "frames taken from all connections in the largest turn of the loop so far")     \
+    X(turn_head_bytes, "bytes of headers decoded in the largest turn of the loop so far")
+
 typedef struct http_server_counts {
 #define X(name, what) uint64_t name;
     HTTP_SERVER_COUNTERS(X)
+    HTTP_SERVER_PEAKS(X)
 #undef X
     uint64_t connections; /* now */
     uint64_t exchanges;   /* now */

@@ -267,7 +267,7 @@ void client_watch_clock(client *c, uint64_t now)
 static bool has_spoken(const client *c)
 {
     int n = 0, fd = c->conn ? conn_fd(c->conn) : c->first.fd;
-    return ioctl(fd, FIONREAD, &n) == 0 && n > 0;
+    return (c->h2 && c->rest.n) || (ioctl(fd, FIONREAD, &n) == 0 && n > 0);
 }
 
 /* Bytes that move at less than min_rate, in the direction that we wait for. */

@@ -54,6 +54,8 @@ struct client {
     bool lingers;        /* all is out; until the peer has heard it, or LINGER_NS */
     bool busy, dead;     /* an event is under way; freed after it */
     bool feeding;        /* HTTP/2: what is answered now goes out right after */
+    uint64_t turn_no;    /* HTTP/2: the turn of the loop that `work` belongs to */
+    h2_work work;
     char peer[72];
 };
 
@@ -70,6 +72,8 @@ struct http_server {
     client *large;  /* the one whose large answer is let out besides the others; NULL: none */
     size_t large_n; /* its bytes */
     http_server_counts n;
+    uint64_t turn_no;  /* the turn of the loop that `work` belongs to */
+    h2_work work;      /* of all clients */
     loop_timer relief; /* requests were let go for others: they are to be answered */
     loop_timer rest;   /* from accepting, when there are no descriptors */
     bool draining;

@@ -42,6 +42,18 @@ static void hand_out(client *c, http_message *m, int32_t stream)
         s->ev.request(s->ev.who, x);
 }
 
+/* Bytes for a later turn: nothing more is read until they are taken. */
+static void keep_rest(client *c, str bytes)
+{
+    http_pool *p = &c->s->pool;
+    buf_str(&c->rest, bytes);
+    p->used += c->rest.n;
+    if (c->rest.failed || conn_deaf(c->conn) || p->used > p->max + p->max / 4)
+        client_end(c);
+    else
+        conn_pause(c->conn, true);
+}
+
 /* ---- HTTP/2 ---- */
 
 static void h2_done(void *who, int32_t stream, http_message *m)
@@ -86,15 +98,60 @@ static bool begin_h2(client *c)
     return c->h2 != NULL;
 }
 
+/* Of one connection, while the turn of the loop is short, and once it is long. */
+static const h2_work turn_usual = {.frames = 4096, .heads = 128 << 10},
+                     turn_least = {.frames = 1024, .heads = 8 << 10},
+                     turn_long = {.frames = 32 << 10, .heads = 1 << 20};
+
+static bool is_long(const h2_work *w)
+{
+    return w->frames >= turn_long.frames || w->heads >= turn_long.heads;
+}
+
+/* What the client may still cost in this turn; nothing: it waits for the next one. */
+static bool begin_turn(client *c, h2_work *left)
+{
+    http_server *s = c->s;
+    uint64_t turn = loop_turn(s->loop);
+    if (s->turn_no != turn) s->turn_no = turn, s->work = (h2_work){0};
+    if (c->turn_no != turn) c->turn_no = turn, c->work = (h2_work){0};
+    const h2_work *most = is_long(&s->work) ? &turn_least : &turn_usual;
+    if (c->work.frames >= most->frames || c->work.heads >= most->heads) return false;
+    *left = (h2_work){most->frames - c->work.frames, most->heads - c->work.heads};
+    return true;
+}
+
+static void count_work(client *c, const h2_work *done)
+{
+    http_server *s = c->s;
+    c->work.frames += done->frames, c->work.heads += done->heads;
+    s->work.frames += done->frames, s->work.heads += done->heads;
+    if (s->work.frames > s->n.turn_frames) s->n.turn_frames = s->work.frames;
+    if (s->work.heads > s->n.turn_head_bytes) s->n.turn_head_bytes = s->work.heads;
+}
+
+static bool feed_h2(client *c, str *bytes, err *e)
+{
+    h2_work left, done = {0};
+    if (!begin_turn(c, &left)) return true;
+    bool ok = h2_feed_some(c->h2, bytes, &left, &done, e);
+    count_work(c, &done);
+    return ok;
+}
+
 static void take_h2(client *c, str bytes)
 {
     err e = {0};
-    bool ok = h2_feed(c->h2, bytes, &e);
+    bool ok = feed_h2(c, &bytes, &e);
     c->feeding = true;
     if (ok) h2_deliver(c->h2);
     c->feeding = false;
     client_flush_h2(c); /* also what nghttp2 says of a broken session */
     if (!ok) client_end_counted(c, &c->s->n.closed_broken);
+    if (!c->dead && bytes.n) { /* others have their turn first */
+        keep_rest(c, bytes);
+        if (!c->dead) loop_arm(c->s->loop, &c->turn, 0);
+    }
     if (c->dead) return;
     bool was = c->reading;
     c->reading = client_is_reading(c);
@@ -158,17 +215,6 @@ static void hand_out_http1(client *c)
     c->reading = false;
     http_message_whole(&c->message);
     hand_out(c, &c->message, 0);
-}
-
-static void keep_rest(client *c, str bytes)
-{
-    http_pool *p = &c->s->pool;
-    buf_str(&c->rest, bytes);
-    p->used += c->rest.n;
-    if (c->rest.failed || conn_deaf(c->conn) || p->used > p->max + p->max / 4)
-        client_end(c);
-    else
-        conn_pause(c->conn, true);
 }
 
 static void take_http1(client *c, str bytes)
@@ -283,7 +329,10 @@ static void on_drained(void *who, conn *k)
     if (c->speaks == SPEAKS_HTTP1 && may_take(c)) {
         take_rest(c);
     } else if (c->h2) {
-        conn_pause(c->conn, false);
+        if (c->rest.n)
+            loop_arm(c->s->loop, &c->turn, 0);
+        else
+            conn_pause(c->conn, false);
         client_flush_h2(c);
     }
     client_close_when_out(c);
@@ -294,10 +343,12 @@ void client_on_turn(void *who)
 {
     client *c = who;
     bool outer = client_enter(c);
-    if (c->h2)
+    if (c->h2) {
         client_flush_h2(c);
-    else if (may_take(c))
+        if (!c->dead && !c->closing && c->rest.n && !conn_unsent(c->conn)) take_rest(c);
+    } else if (may_take(c)) {
         take_rest(c);
+    }
     client_close_when_out(c);
     client_leave(c, outer);
 }

@@ -19,6 +19,7 @@ struct loop {
     uint64_t until;
     bool running;
     struct epoll_event events[EVENTS];
+    uint64_t n_turns, turn_began;
     int n_events, at; /* being delivered: events[at .. n_events) */
     /* Descriptors of watches, + 1; 0: free.  A fork may come at any time: an entry is set when the watch is, and
      * goes before its owner closes the descriptor, whose number may be the program's the next moment. */
@@ -195,6 +196,8 @@ void loop_once(loop *l, uint64_t max_wait)
 {
     int n = epoll_wait(l->epoll, l->events, EVENTS, wait_ms(l, max_wait));
     l->n_events = n > 0 ? n : 0; /* EINTR: an empty round */
+    l->n_turns++;
+    l->turn_began = loop_now(l);
     for (l->at = 0; l->at < l->n_events;) {
         struct epoll_event ev = l->events[l->at++];
         loop_watch *w = ev.data.ptr;
@@ -206,6 +209,9 @@ void loop_once(loop *l, uint64_t max_wait)
     l->n_events = 0;
     run_timers(l);
 }
+
+uint64_t loop_turn(const loop *l) { return l->n_turns; }
+uint64_t loop_turn_began(const loop *l) { return l->turn_began; }
 
 void loop_wake(loop *l)
 {

@@ -39,6 +39,11 @@ void loop_forget(loop *l, loop_watch *w);
 void loop_arm(loop *l, loop_timer *t, uint64_t at);
 void loop_disarm(loop *l, loop_timer *t);
 
+/* The number of loop_once calls so far, and when the events of this one began to be delivered: whoever bounds its work by the
+ * turn, or yields in a long one, looks here. */
+uint64_t loop_turn(const loop *l);
+uint64_t loop_turn_began(const loop *l);
+
 /* Waits for the next event or timer, at most max_wait ns, and delivers what there is. */
 void loop_once(loop *l, uint64_t max_wait);
 

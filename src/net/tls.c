@@ -6,6 +6,9 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+/* Servers, TLS 1.2: forward secrecy and authenticated encryption alone, no static RSA, no CBC.  The suites of TLS 1.3 are all of this kind. */
+#define TLS12_SUITES "ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:DHE+CHACHA20:!aNULL:!PSK:!SRP"
+
 enum { ALPN_MAX = 64, CHUNK = 16 << 10 };
 
 struct tls_context {
@@ -141,6 +144,8 @@ static bool prepare(tls_context *c, const tls_files *f, const char *alpn, err *e
     if (!c->ssl || !set_alpn(c, alpn) || !make_pipe(c))
         return err_set(e, ERR_SYS, "cannot start TLS: %s", reason());
     SSL_CTX_set_min_proto_version(c->ssl, TLS1_2_VERSION);
+    if (c->server && SSL_CTX_set_cipher_list(c->ssl, TLS12_SUITES) != 1)
+        return err_set(e, ERR_SYS, "cannot choose the cipher suites: %s", reason());
     SSL_CTX_set_mode(c->ssl, SSL_MODE_AUTO_RETRY | SSL_MODE_RELEASE_BUFFERS);
     /* Handshakes cost us more than them; sessions that could be resumed would be kept by us (tickets are kept by them). */
     SSL_CTX_set_options(c->ssl, SSL_OP_NO_RENEGOTIATION);

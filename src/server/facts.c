@@ -87,6 +87,9 @@ void facts_metrics(const facts *f, buf *b)
 #define X(name, what) metric(b, "gauge", "store", #name, what, now.name);
     STORE_GAUGES(X)
 #undef X
+#define X(name, what) metric(b, "gauge", "http", #name, what, http.name);
+    HTTP_SERVER_PEAKS(X)
+#undef X
     metric(b, "gauge", "http", "connections", "connections now", http.connections);
     metric(b, "gauge", "http", "exchanges", "requests without an answer now", http.exchanges);
     metric(b, "gauge", "http", "held_bytes", "bytes of requests held now", http.held);
@@ -200,6 +203,7 @@ void facts_json(const facts *f, buf *b)
     json_put_object(&o);
 #define X(name, what) put_u64(&o, STR(#name), http.name);
     HTTP_SERVER_COUNTERS(X)
+    HTTP_SERVER_PEAKS(X)
 #undef X
     put_u64(&o, STR("connections"), http.connections);
     put_u64(&o, STR("exchanges"), http.exchanges);
