@@ -8,6 +8,7 @@
 
 #define GRACE_NS (500 * NS_PER_MS) /* for putting things away after the deadline */
 #define IDLE_NS (30 * NS_PER_S)
+#define SAY_AGAIN_NS (60 * NS_PER_S)
 /* Of the thread: ours to say, a program may have made its threads' as small as it likes.  Name lookup and TLS
  * want the most. */
 enum { STACK = 1 << 20 };
@@ -27,7 +28,7 @@ struct exporter {
     size_t held;                     /* bytes handed in and not settled */
     bool idle, closing, ended, left; /* left: nobody waits for the thread any more */
     uint64_t deadline;
-    uint64_t full_said; /* the thread's: items turned away that were told */
+    uint64_t full_said, full_said_at; /* the thread's: items turned away that were told, and when */
 };
 
 static void lock(exporter *x) { pthread_mutex_lock(&x->lock); }
@@ -61,22 +62,38 @@ static void on_say(void *who, const char *sentence)
     if (x->o.sender.say) x->o.sender.say(x->o.sender.who, sentence);
 }
 
-/* Moves what was handed in to the sender; says when something was turned away. */
+/* At once, then once a minute and at the end with the number since. */
+static void say_full(exporter *x, bool now)
+{
+    char line[128];
+    uint64_t full = atomic_load_explicit(&x->counters.items_queue_full, memory_order_relaxed);
+    uint64_t at = world_now(x->world);
+    if (full == x->full_said) return;
+    if (!now && x->full_said && at - x->full_said_at < SAY_AGAIN_NS) return;
+    snprintf(line, sizeof line, "%s: the queue is full: %llu items were dropped",
+             otlp_signal_name(x->o.sender.config->signal),
+             (unsigned long long)(full - x->full_said));
+    x->full_said = full;
+    x->full_said_at = at;
+    on_say(x, line);
+}
+
+/* Moves what was handed in to the sender; says when something was turned away.  With a spool memory is not filled beyond the half:
+ * what the receiver is too slow for goes onto disk, while there is room for what comes next. */
 static void take_in(exporter *x)
 {
     lock(x);
     otlp_batch *b = x->in;
     x->in = NULL;
     x->in_last = &x->in;
+    bool spill = x->held > x->o.max_queue / 2;
     unlock(x);
     for (otlp_batch *next; b; b = next) {
         next = b->next;
         sender_add(x->sender, b);
     }
-    uint64_t full = atomic_load_explicit(&x->counters.items_queue_full, memory_order_relaxed);
-    if (full > x->full_said && !x->full_said)
-        on_say(x, "the queue is full: what does not fit is dropped and counted");
-    x->full_said = full;
+    if (spill) sender_spill(x->sender);
+    say_full(x, false);
 }
 
 static void on_knock(void *who) { take_in(who); }
@@ -105,6 +122,7 @@ static void *run(void *who)
     for (uint64_t wait; take_in(x), look_round(x, &wait);) loop_once(x->loop, wait);
     atomic_store(&x->spool, NULL);
     sender_close(x->sender);
+    say_full(x, true);
     lock(x);
     x->ended = x->idle = true;
     bool left = x->left;

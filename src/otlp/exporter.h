@@ -2,7 +2,7 @@
  * stranger's process.
  *
  * Handing in never waits and never does I/O.  Memory is bounded by max_queue bytes, whatever the receiver
- * does.  Everything that gets lost is counted (otlp/counters.h) and said once an outage.  docs/exporter.md.
+ * does: memory first, with a spool the disk when memory is half full, and only what fits neither is dropped.  Everything that gets lost is counted (otlp/counters.h) and said once an outage.  docs/exporter.md.
  *
  * A child of fork() has the memory and not the thread: it calls exporter_forked and nothing else (not even close:
  * another thread may have held the lock), and opens its own. */

@@ -11,23 +11,25 @@
 #define SAY_AGAIN_NS (60 * NS_PER_S)
 enum { MAX_REQUEST = 64 << 20, MAX_HEADERS = 40 };
 
+/* A request in flight and its connection. */
+typedef struct slot {
+    sender *of;
+    http_client *client;
+    otlp_batch *batch; /* NULL: idle */
+    buf packed;
+    uint8_t prefix[GRPC_PREFIX];
+    http_header head[MAX_HEADERS]; /* a request looks at it until it is answered */
+    char timeout[12];
+} slot;
+
 struct sender {
     sender_opts o;
     loop *loop;
     tls_context *tls;
-    http_client *client;
+    slot *slots;
     otlp_batch *first, **last; /* the queue */
-
-    /* under way */
-    bool busy, from_spool;
-    str bytes;       /* the message */
-    file_bytes file; /* when it came from the spool */
-    size_t items;    /* of it */
-    unsigned attempts;
-    buf packed;
-    uint8_t prefix[GRPC_PREFIX];
-    http_header head[MAX_HEADERS]; /* a request looks at it until it is answered */
-    char timeout[12], agent[96];
+    size_t busy;               /* slots */
+    char agent[96];
 
     loop_timer begin; /* what an earlier process left */
     loop_timer wait;  /* armed: not before */
@@ -37,8 +39,10 @@ struct sender {
 
     bool failing; /* an outage that was said */
     uint64_t said_at, failed;
-    char said[256]; /* the last trouble that was said */
-    char why[256];  /* the last trouble */
+    char said[256];     /* the last trouble that was said */
+    char why[256];      /* the last trouble */
+    spool_lost dropped; /* by the spool, and not yet said */
+    uint64_t dropped_said_at;
 };
 
 static void pump(sender *s);
@@ -48,7 +52,13 @@ void otlp_batch_free(otlp_batch *b)
 {
     if (!b) return;
     buf_free(&b->bytes);
+    if (b->file.bytes.p) file_release(&b->file);
     free(b);
+}
+
+static str bytes_of(const otlp_batch *b)
+{
+    return b->file.bytes.p ? b->file.bytes : buf_view(&b->bytes);
 }
 
 const char *outcome_name(outcome o)
@@ -71,10 +81,11 @@ static void say(sender *s, const char *sentence)
 }
 
 /* The one thing to do about a peer that is not what we took it for. */
-static void advise(const sender *s, http_misfit m, char *out, size_t n)
+static void advise(const slot *k, char *out, size_t n)
 {
-    const otlp_config *c = s->o.config;
-    const char *at = http_client_authority(s->client), *scheme = NULL, *protocol = NULL;
+    const otlp_config *c = k->of->o.config;
+    http_misfit m = http_client_misfit(k->client);
+    const char *at = http_client_authority(k->client), *scheme = NULL, *protocol = NULL;
     if (m == HTTP_PEER_PLAINTEXT || m == HTTP_PEER_MUTE) scheme = "http";
     if (m == HTTP_PEER_TLS) scheme = "https";
     if (m == HTTP_PEER_HTTP1) protocol = otlp_protocol_name(OTLP_HTTP);
@@ -104,9 +115,26 @@ static void say_trouble(sender *s, const char *text)
     say(s, line);
 }
 
+/* At once, then once a minute with the number since. */
+static void say_dropped(sender *s, bool now)
+{
+    char line[200];
+    uint64_t at = loop_now(s->loop);
+    if (!s->dropped.batches) return;
+    if (!now && s->dropped_said_at && at - s->dropped_said_at < SAY_AGAIN_NS) return;
+    snprintf(line, sizeof line,
+             "%s: the spool is full: its oldest %zu batches with %llu items were dropped",
+             otlp_signal_name(s->o.config->signal), s->dropped.batches,
+             (unsigned long long)s->dropped.items);
+    s->dropped = (spool_lost){0};
+    s->dropped_said_at = at;
+    say(s, line);
+}
+
 static void say_recovered(sender *s)
 {
     char line[128];
+    say_dropped(s, true);
     if (!s->failing) return;
     snprintf(line, sizeof line, "%s: delivered again after %llu failures",
              otlp_signal_name(s->o.config->signal), (unsigned long long)s->failed);
@@ -157,108 +185,128 @@ static otlp_batch *pop(sender *s)
     return b;
 }
 
-static void settle_first(sender *s, outcome o, int64_t rejected, const char *text)
+static void push_front(sender *s, otlp_batch *b)
 {
-    otlp_batch *b = pop(s);
-    settled t = {o, b->cookie, b->items, b->bytes.n, b->held, rejected, s->attempts, text};
+    b->next = s->first;
+    if (!s->first) s->last = &b->next;
+    s->first = b;
+}
+
+/* The batch is done with; its file in the spool goes with the last of its parts. */
+static void settle(sender *s, otlp_batch *b, outcome o, int64_t rejected, const char *text)
+{
+    bool last = !b->parts || --*b->parts == 0;
+    settled t = {.outcome = o,
+                 .cookie = b->cookie,
+                 .items = b->items,
+                 .bytes = bytes_of(b).n,
+                 .held = last ? b->held : 0,
+                 .rejected = rejected,
+                 .attempts = b->attempts,
+                 .text = text,
+                 .last = last};
+    if (last) free(b->parts);
+    if (last && b->spooled) spool_drop(s->o.spool, b->spooled);
     tell(s, &t);
     otlp_batch_free(b);
 }
 
-static void settle_spooled(sender *s, outcome o, int64_t rejected, const char *text)
+/* Ends the request in flight; the batch is the caller's. */
+static otlp_batch *take_back(slot *k)
 {
-    settled t = {o, 0, s->items, s->bytes.n, 0, rejected, s->attempts, text};
-    file_release(&s->file);
-    spool_drop_oldest(s->o.spool);
-    tell(s, &t);
-}
-
-/* The batch under way is done with. */
-static void settle(sender *s, outcome o, int64_t rejected, const char *text)
-{
-    s->busy = false;
-    if (s->from_spool)
-        settle_spooled(s, o, rejected, text);
-    else
-        settle_first(s, o, rejected, text);
+    otlp_batch *b = k->batch;
+    k->batch = NULL;
+    k->of->busy--;
+    return b;
 }
 
 /* ---- the spool ---- */
 
-static void spool_first(sender *s)
+static void spool_one(sender *s, otlp_batch *b)
 {
-    otlp_batch *b = s->first;
     spool_lost lost;
     err e = {0};
     const world *w = loop_world(s->loop);
-    bool ok = spool_put(s->o.spool, buf_view(&b->bytes), b->items, w->wall(w->who), &lost, &e);
+    bool ok = spool_put(s->o.spool, bytes_of(b), b->items, w->wall(w->who), &lost, &e);
     otlp_count(&s->o.counters->items_spool_lost, lost.items);
+    s->dropped.batches += lost.batches;
+    s->dropped.items += lost.items;
+    say_dropped(s, false);
     char text[400];
     if (!ok) say_trouble(s, err_text(&e, text, sizeof text));
-    settle_first(s, ok ? OUTCOME_SPOOLED : OUTCOME_LOST, 0, ok ? s->why : text);
+    settle(s, b, ok ? OUTCOME_SPOOLED : OUTCOME_LOST, 0, ok ? s->why : text);
 }
 
 /* Everything that waits in memory goes somewhere else. */
 static void put_away(sender *s, outcome o, const char *text)
 {
-    while (s->first && s->o.spool) spool_first(s);
-    while (s->first) settle_first(s, o, 0, text);
+    while (s->first && s->o.spool) spool_one(s, pop(s));
+    while (s->first) settle(s, pop(s), o, 0, text);
+}
+
+/* Not delivered: back to where it waits. */
+static void requeue(sender *s, otlp_batch *b)
+{
+    if (b->spooled && !b->parts) {
+        spool_return(s->o.spool, b->spooled);
+        otlp_batch_free(b);
+    } else {
+        push_front(s, b);
+    }
 }
 
 /* ---- halves ---- */
 
 /* Too large: two halves take its place.  The dictionary is in both, so memory grows by at most that with each
  * of the log2(items) cuts on the way to a single item; when it is all there is, cutting is no use. */
-static bool halve(sender *s)
+static bool halve(sender *s, otlp_batch *was)
 {
     otlp_batch *h[2] = {calloc(1, sizeof *h[0]), calloc(1, sizeof *h[1])};
-    bool ok = h[0] && h[1] && otlp_split(s->bytes, &h[0]->bytes, &h[1]->bytes);
-    for (int i = 0; ok && i < 2; i++) ok = h[i]->bytes.n < s->bytes.n - s->bytes.n / 16;
+    unsigned *parts = was->parts ? was->parts : calloc(1, sizeof *parts);
+    str bytes = bytes_of(was);
+    bool ok = h[0] && h[1] && parts && otlp_split(bytes, &h[0]->bytes, &h[1]->bytes);
+    for (int i = 0; ok && i < 2; i++) ok = h[i]->bytes.n < bytes.n - bytes.n / 16;
     if (!ok) {
+        if (!was->parts) free(parts);
         otlp_batch_free(h[0]), otlp_batch_free(h[1]);
         return false;
     }
-    const otlp_batch *was = s->from_spool ? NULL : s->first;
+    *parts += was->parts ? 1 : 2;
     for (int i = 0; i < 2; i++) {
         h[i]->items = otlp_count_items(buf_view(&h[i]->bytes));
-        h[i]->cookie = was ? was->cookie : 0;
-        h[i]->born = was ? was->born : loop_now(s->loop);
+        h[i]->cookie = was->cookie;
+        h[i]->born = was->born;
+        h[i]->held = was->held; /* given back with the last part */
+        h[i]->spooled = was->spooled;
+        h[i]->parts = parts;
     }
-    h[1]->held = was ? was->held : 0; /* given back with the last of them */
-    s->busy = false;
-    if (s->from_spool) {
-        file_release(&s->file);
-        spool_drop_oldest(s->o.spool);
-    } else {
-        otlp_batch_free(pop(s));
-    }
-    h[0]->next = h[1], h[1]->next = s->first;
-    if (!s->first) s->last = &h[1]->next;
-    s->first = h[0];
+    otlp_batch_free(was);
+    push_front(s, h[1]);
+    push_front(s, h[0]);
     otlp_count(&s->o.counters->splits, 1);
     return true;
 }
 
 /* ---- requests ---- */
 
-static bool pack_body(sender *s, err *e)
+static bool pack_body(slot *k, err *e)
 {
-    codec c = s->o.config->codec;
-    buf_reset(&s->packed);
-    return c == CODEC_NONE || pack_quick(c, s->bytes, &s->packed, e);
+    codec c = k->of->o.config->codec;
+    buf_reset(&k->packed);
+    return c == CODEC_NONE || pack_quick(c, bytes_of(k->batch), &k->packed, e);
 }
 
-static size_t put_head(sender *s)
+static size_t put_head(slot *k)
 {
-    http_header *h = s->head;
-    const otlp_config *c = s->o.config;
+    http_header *h = k->head;
+    const otlp_config *c = k->of->o.config;
     bool grpc = c->protocol == OTLP_GRPC;
     size_t n = 0;
     h[n++] = (http_header){STR("content-type"),
                            grpc ? STR("application/grpc") : STR("application/x-protobuf")};
-    h[n++] = (http_header){STR("user-agent"), str_of(s->agent)};
+    h[n++] = (http_header){STR("user-agent"), str_of(k->of->agent)};
     if (grpc) h[n++] = (http_header){STR("te"), STR("trailers")};
-    if (grpc && c->timeout) h[n++] = (http_header){STR("grpc-timeout"), str_of(s->timeout)};
+    if (grpc && c->timeout) h[n++] = (http_header){STR("grpc-timeout"), str_of(k->timeout)};
     if (c->codec != CODEC_NONE)
         h[n++] = (http_header){grpc ? STR("grpc-encoding") : STR("content-encoding"),
                                str_of(codec_name(c->codec))};
@@ -266,70 +314,87 @@ static size_t put_head(sender *s)
     return n;
 }
 
-static void send_now(sender *s)
+/* T-13: not even tried. */
+static void give_up_large(slot *k)
 {
+    sender *s = k->of;
+    otlp_batch *b = take_back(k);
+    size_t n = bytes_of(b).n;
+    char text[128];
+    if (halve(s, b)) return;
+    snprintf(text, sizeof text, "%zu bytes are more than the limit of %zu for a request", n,
+             s->o.max_request);
+    settle(s, b, OUTCOME_TOO_LARGE, 0, text);
+}
+
+static void send_now(slot *k)
+{
+    sender *s = k->of;
     const otlp_config *c = s->o.config;
     err e = {0};
-    if (s->bytes.n > s->o.max_request) { /* T-13 */
-        char text[128];
-        if (halve(s)) return;
-        snprintf(text, sizeof text, "%zu bytes are more than the limit of %zu for a request",
-                 s->bytes.n, s->o.max_request);
-        settle(s, OUTCOME_TOO_LARGE, 0, text);
+    if (bytes_of(k->batch).n > s->o.max_request) {
+        give_up_large(k);
         return;
     }
-    if (!pack_body(s, &e)) {
-        settle(s, OUTCOME_REFUSED, 0, e.msg);
+    if (!pack_body(k, &e)) {
+        settle(s, take_back(k), OUTCOME_REFUSED, 0, e.msg);
         return;
     }
-    str body = c->codec == CODEC_NONE ? s->bytes : buf_view(&s->packed);
+    str body = c->codec == CODEC_NONE ? bytes_of(k->batch) : buf_view(&k->packed);
     http_request r = {
-        .method = STR("POST"), .path = c->to.path, .head = s->head, .timeout = c->timeout};
+        .method = STR("POST"), .path = c->to.path, .head = k->head, .timeout = c->timeout};
     if (c->protocol == OTLP_GRPC) {
-        grpc_timeout_text(c->timeout, s->timeout);
-        grpc_put_prefix(s->prefix, c->codec != CODEC_NONE, (uint32_t)body.n);
-        r.body[0] = (str){(const char *)s->prefix, GRPC_PREFIX};
+        grpc_timeout_text(c->timeout, k->timeout);
+        grpc_put_prefix(k->prefix, c->codec != CODEC_NONE, (uint32_t)body.n);
+        r.body[0] = (str){(const char *)k->prefix, GRPC_PREFIX};
     }
-    r.n_head = put_head(s);
+    r.n_head = put_head(k);
     r.body[1] = body;
-    s->attempts++;
+    k->batch->attempts++;
     otlp_count(&s->o.counters->attempts, 1);
     otlp_count(&s->o.counters->bytes_sent, body.n);
-    http_client_send(s->client, &r);
+    http_client_send(k->client, &r);
+}
+
+/* The oldest batch on disk.  false: it cannot be read, and is settled. */
+static bool read_spooled(sender *s, otlp_batch *b)
+{
+    spool_batch got;
+    err e = {0};
+    bool ok = spool_take(s->o.spool, &got, &e);
+    *b = (otlp_batch){.items = got.items, .spooled = got.number, .born = loop_now(s->loop)};
+    if (ok) return b->file = got.file, true;
+    char text[400];
+    say_trouble(s, err_text(&e, text, sizeof text));
+    settle(s, b, OUTCOME_LOST, 0, text);
+    return false;
 }
 
 /* The next batch, from disk before memory: it is older.  At the end memory comes first, disk can wait. */
-static bool take_next(sender *s)
+static otlp_batch *take_next(sender *s)
 {
-    err e = {0};
-    while (s->o.spool && spool_count(s->o.spool) && !s->draining) {
-        s->from_spool = true;
-        if (spool_oldest(s->o.spool, &s->items, &s->file, &e)) {
-            s->bytes = s->file.bytes;
-            return true;
-        }
-        char text[400];
-        say_trouble(s, err_text(&e, text, sizeof text));
-        s->bytes = (str){0};
-        settle_spooled(s, OUTCOME_LOST, 0, text);
-        e = (err){0};
+    while (s->o.spool && spool_waits(s->o.spool) && !s->draining) {
+        otlp_batch *b = calloc(1, sizeof *b);
+        if (!b || read_spooled(s, b)) return b;
     }
-    s->from_spool = false;
-    if (!s->first) return false;
-    s->bytes = buf_view(&s->first->bytes);
-    s->items = s->first->items;
-    return true;
+    return pop(s);
+}
+
+/* After a failure one request at a time asks whether the receiver is back. */
+static slot *idle_slot(const sender *s)
+{
+    slot *k = s->slots;
+    if (s->busy >= (s->backoff.tries ? 1 : s->o.in_flight)) return NULL;
+    while (k->batch) k++;
+    return k;
 }
 
 static void pump(sender *s)
 {
-    while (!s->busy && !s->wait.armed) {
-        unsigned again = s->attempts;
-        s->attempts = 0;
-        if (!take_next(s)) return;
-        if (s->backoff.tries && !s->from_spool) s->attempts = again; /* the same one once more */
-        s->busy = true;
-        send_now(s);
+    for (slot *k; !s->wait.armed && (k = idle_slot(s));) {
+        if (!(k->batch = take_next(s))) return;
+        s->busy++;
+        send_now(k);
     }
 }
 
@@ -337,35 +402,44 @@ static void on_wait(void *who) { pump(who); }
 
 /* ---- answers ---- */
 
-static void try_later(sender *s, uint64_t asked, const char *text)
+static uint64_t back_off(sender *s, uint64_t asked)
 {
     const world *w = loop_world(s->loop);
-    uint64_t now = loop_now(s->loop), wait = backoff_next(&s->backoff, asked, w->random(w->who));
-    s->busy = false;
+    uint64_t now = loop_now(s->loop);
+    if (!s->wait.armed) /* otherwise it is the failure of the others in flight */
+        loop_arm(s->loop, &s->wait, now + backoff_next(&s->backoff, asked, w->random(w->who)));
+    else if (s->wait.at < now + asked)
+        loop_arm(s->loop, &s->wait, now + asked);
+    return s->wait.at - now;
+}
+
+static void try_later(slot *k, uint64_t asked, const char *text)
+{
+    sender *s = k->of;
+    uint64_t now = loop_now(s->loop), wait = back_off(s, asked);
     otlp_count(&s->o.counters->retries, 1);
-    if (s->from_spool) file_release(&s->file);
+    requeue(s, take_back(k));
     bool too_late = s->draining && (s->deadline < now || wait > s->deadline - now);
     if (s->o.spool || too_late) put_away(s, OUTCOME_UNSENT, text);
     /* all that will be too old by then, not the first alone: they keep newer ones out of a full queue */
     while (s->first && now - s->first->born + wait > s->o.max_age)
-        settle_first(s, OUTCOME_EXPIRED, 0, text);
-    loop_arm(s->loop, &s->wait, now + wait);
+        settle(s, pop(s), OUTCOME_EXPIRED, 0, text);
 }
 
 /* Nobody could tell a receiver of another kind from one that was set up wrong, so it is asked again, but not with
  * every batch: a handshake costs both sides. */
-static void give_up_all(sender *s, const char *text)
+static void give_up_all(slot *k, const char *text)
 {
-    const world *w = loop_world(s->loop);
-    settle(s, OUTCOME_MISFIT, 0, text);
-    s->attempts = 0;
-    while (s->first) settle_first(s, OUTCOME_MISFIT, 0, text);
-    loop_arm(s->loop, &s->wait,
-             loop_now(s->loop) + backoff_next(&s->backoff, 0, w->random(w->who)));
+    sender *s = k->of;
+    settle(s, take_back(k), OUTCOME_MISFIT, 0, text);
+    while (s->first) settle(s, pop(s), OUTCOME_MISFIT, 0, text);
+    (void)back_off(s, 0);
 }
 
-static void take_answer(sender *s, answer *a)
+static void take_answer(slot *k, answer *a)
 {
+    sender *s = k->of;
+    otlp_batch *b;
     switch (a->kind) {
     case ANSWER_ACCEPTED:
     case ANSWER_PARTIAL:
@@ -374,45 +448,47 @@ static void take_answer(sender *s, answer *a)
             say_trouble(s, a->text);
         else
             say_recovered(s);
-        settle(s, a->kind == ANSWER_PARTIAL ? OUTCOME_PARTIAL : OUTCOME_ACCEPTED, a->rejected,
-               a->text);
+        settle(s, take_back(k), a->kind == ANSWER_PARTIAL ? OUTCOME_PARTIAL : OUTCOME_ACCEPTED,
+               a->rejected, a->text);
         return;
     case ANSWER_REFUSED:
     case ANSWER_TOO_LARGE:
         backoff_reset(&s->backoff);
-        if (a->kind == ANSWER_TOO_LARGE && halve(s)) return;
+        b = take_back(k);
+        if (a->kind == ANSWER_TOO_LARGE && halve(s, b)) return;
         say_trouble(s, a->text);
-        settle(s, a->kind == ANSWER_REFUSED ? OUTCOME_REFUSED : OUTCOME_TOO_LARGE, 0, a->text);
+        settle(s, b, a->kind == ANSWER_REFUSED ? OUTCOME_REFUSED : OUTCOME_TOO_LARGE, 0, a->text);
         return;
-    case ANSWER_MISFIT: /* what is on disk can wait for somebody to put it right */
+    case ANSWER_MISFIT: /* what is kept can wait for somebody to put it right */
         say_trouble(s, a->text);
-        if (s->o.spool)
-            try_later(s, 0, a->text);
+        if (s->o.spool || s->o.max_age == SENDER_FOREVER)
+            try_later(k, 0, a->text);
         else
-            give_up_all(s, a->text);
+            give_up_all(k, a->text);
         return;
     case ANSWER_RETRY:
         say_trouble(s, a->text);
-        try_later(s, a->wait, a->text);
+        try_later(k, a->wait, a->text);
         return;
     }
 }
 
 static void on_done(void *who, const http_message *m, const err *e)
 {
-    sender *s = who;
+    slot *k = who;
+    sender *s = k->of;
     const world *w = loop_world(s->loop);
     answer a;
     if (!m) {
         answer_of_failure(e, &a);
         size_t n = strlen(a.text);
-        advise(s, http_client_misfit(s->client), a.text + n, sizeof a.text - n);
+        advise(k, a.text + n, sizeof a.text - n);
     } else if (s->o.config->protocol == OTLP_GRPC) {
         answer_of_grpc(m, &a);
     } else {
         answer_of_http(m, w->wall(w->who), &a);
     }
-    take_answer(s, &a);
+    take_answer(k, &a);
     pump(s);
 }
 
@@ -422,11 +498,17 @@ static bool start(sender *s, err *e)
 {
     const otlp_config *c = s->o.config;
     bool grpc = c->protocol == OTLP_GRPC;
+    s->slots = calloc(s->o.in_flight, sizeof *s->slots);
+    if (!s->slots) return err_set(e, ERR_LIMIT, "out of memory");
     if (c->to.tls && !(s->tls = tls_context_open(false, &c->tls, grpc ? "h2" : "h2 http/1.1", e)))
         return false;
-    http_client_opts o = {.to = c->to, .tls = s->tls, .h2 = grpc, .done = on_done, .who = s};
-    s->client = http_client_open(s->loop, &o, e);
-    return s->client != NULL;
+    for (unsigned i = 0; i < s->o.in_flight; i++) {
+        slot *k = &s->slots[i];
+        k->of = s;
+        http_client_opts o = {.to = c->to, .tls = s->tls, .h2 = grpc, .done = on_done, .who = k};
+        if (!(k->client = http_client_open(s->loop, &o, e))) return false;
+    }
+    return true;
 }
 
 sender *sender_open(loop *l, const sender_opts *o, err *e)
@@ -438,6 +520,8 @@ sender *sender_open(loop *l, const sender_opts *o, err *e)
     s->backoff = (backoff){.first = o->backoff_first, .most = o->backoff_most};
     if (!s->o.max_age) s->o.max_age = MAX_AGE_NS;
     if (!s->o.max_request) s->o.max_request = MAX_REQUEST;
+    if (!s->o.in_flight) s->o.in_flight = 1;
+    if (s->o.in_flight > SENDER_IN_FLIGHT) s->o.in_flight = SENDER_IN_FLIGHT;
     snprintf(s->agent, sizeof s->agent, "%s%sOTel-OTLP-Exporter-C/" KILN_VERSION,
              o->agent ? o->agent : "", o->agent ? " " : "");
     s->begin = (loop_timer){.due = on_wait, .who = s};
@@ -449,35 +533,50 @@ sender *sender_open(loop *l, const sender_opts *o, err *e)
     return NULL;
 }
 
+/* Forgets the requests in flight: their batches wait again, in the order in which they were sent. */
+static void stop_slots(sender *s)
+{
+    for (unsigned i = s->slots ? s->o.in_flight : 0; i-- > 0;) {
+        slot *k = &s->slots[i];
+        http_client_close(k->client);
+        if (k->batch) requeue(s, take_back(k));
+        buf_free(&k->packed);
+    }
+    free(s->slots);
+    s->slots = NULL;
+}
+
 void sender_close(sender *s)
 {
     if (!s) return;
-    http_client_close(s->client);
     loop_disarm(s->loop, &s->begin);
     loop_disarm(s->loop, &s->wait);
-    if (s->busy && s->from_spool) file_release(&s->file);
-    s->busy = false;
+    stop_slots(s);
     put_away(s, OUTCOME_UNSENT, s->failing ? s->why : "there was no time to send it");
+    say_dropped(s, true);
     tls_context_close(s->tls);
     spool_close(s->o.spool);
-    buf_free(&s->packed);
     free(s);
+}
+
+void sender_spill(sender *s)
+{
+    if (s->o.spool && s->first) put_away(s, OUTCOME_UNSENT, s->why);
 }
 
 void sender_add(sender *s, otlp_batch *b)
 {
     b->born = loop_now(s->loop);
     push(s, b);
-    if (s->wait.armed && s->o.spool) {
-        if (!s->busy) put_away(s, OUTCOME_UNSENT, s->why);
-        return;
-    }
-    pump(s);
+    if (s->wait.armed && s->o.spool)
+        sender_spill(s);
+    else
+        pump(s);
 }
 
 bool sender_idle(const sender *s)
 {
-    bool disk = s->o.spool && spool_count(s->o.spool) && !s->draining && !s->wait.armed;
+    bool disk = s->o.spool && spool_waits(s->o.spool) && !s->draining && !s->wait.armed;
     return !s->busy && !s->first && !disk;
 }
 

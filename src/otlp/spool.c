@@ -13,12 +13,13 @@ enum { NUMBER_DIGITS = 20, NAME_MAX_BYTES = 80 };
 typedef struct entry {
     uint64_t number, size;
     size_t items;
+    bool taken;
 } entry;
 
 struct spool {
     char *dir;
     otlp_signal signal;
-    uint64_t max_bytes, bytes, next;
+    uint64_t max_bytes, bytes, taken, next; /* taken: bytes of those that were */
     int lock;
     entry *v; /* ascending; the live ones are v[first .. n) */
     size_t first, n, cap;
@@ -107,6 +108,7 @@ static bool scan(spool *s, err *e)
             fstatat(dirfd(d), f->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
             continue;
         x.size = (uint64_t)st.st_size;
+        if (st.st_mode & 077) (void)!fchmodat(dirfd(d), f->d_name, 0600, 0); /* of 0.1.0 */
         ok = push(s, x);
     }
     closedir(d);
@@ -131,6 +133,17 @@ static bool take_lock(spool *s, err *e)
     return err_set(e, ERR_MISMATCH, "the spool directory %s is in use by another process", s->dir);
 }
 
+/* Also a directory that was there before, and what an earlier version left in it.  One that belongs to somebody else stays as it is. */
+static bool make_private(const spool *s, err *e)
+{
+    struct stat st;
+    if (stat(s->dir, &st) != 0 || !S_ISDIR(st.st_mode))
+        return err_sys(e, errno, "cannot use the spool directory %s", s->dir);
+    if (st.st_uid == geteuid() && st.st_mode & 077 && chmod(s->dir, 0700) != 0)
+        return err_sys(e, errno, "cannot make the spool directory %s private", s->dir);
+    return true;
+}
+
 spool *spool_open(const char *dir, otlp_signal signal, uint64_t max_bytes, err *e)
 {
     spool *s = calloc(1, sizeof *s);
@@ -141,7 +154,7 @@ spool *spool_open(const char *dir, otlp_signal signal, uint64_t max_bytes, err *
         err_set(e, ERR_LIMIT, "out of memory");
     else if (mkdir(dir, 0700) != 0 && errno != EEXIST)
         err_sys(e, errno, "cannot make the spool directory %s", dir);
-    else if (take_lock(s, e) && scan(s, e))
+    else if (take_lock(s, e) && make_private(s, e) && scan(s, e))
         return s;
     spool_close(s);
     return NULL;
@@ -167,34 +180,69 @@ void spool_forked(spool *s)
 size_t spool_count(const spool *s) { return s->n - s->first; }
 uint64_t spool_bytes(const spool *s) { return s->bytes; }
 
-void spool_drop_oldest(spool *s)
+/* The oldest that nobody has taken; s->n: there is none. */
+static size_t oldest(const spool *s)
 {
-    if (s->first == s->n) return;
-    const entry *x = &s->v[s->first++];
-    char name[NAME_MAX_BYTES];
-    name_of(s, x, name);
-    unlink_in(s, name);
-    s->bytes -= x->size;
+    size_t i = s->first;
+    while (i < s->n && s->v[i].taken) i++;
+    return i;
 }
 
-static void make_room(spool *s, uint64_t n, spool_lost *lost)
+bool spool_waits(const spool *s) { return oldest(s) < s->n; }
+
+static size_t numbered(const spool *s, uint64_t number)
 {
-    while (s->first < s->n && s->bytes > s->max_bytes - n) {
+    size_t i = s->first;
+    while (i < s->n && s->v[i].number != number) i++;
+    return i;
+}
+
+/* Those before it are the few that were taken: they move up. */
+static void drop_at(spool *s, size_t i)
+{
+    char name[NAME_MAX_BYTES];
+    if (i == s->n) return;
+    name_of(s, &s->v[i], name);
+    unlink_in(s, name);
+    s->bytes -= s->v[i].size;
+    if (s->v[i].taken) s->taken -= s->v[i].size;
+    memmove(s->v + s->first + 1, s->v + s->first, (i - s->first) * sizeof *s->v);
+    s->first++;
+}
+
+void spool_drop(spool *s, uint64_t number) { drop_at(s, numbered(s, number)); }
+
+void spool_return(spool *s, uint64_t number)
+{
+    size_t i = numbered(s, number);
+    if (i == s->n || !s->v[i].taken) return;
+    s->v[i].taken = false;
+    s->taken -= s->v[i].size;
+}
+
+static bool make_room(spool *s, uint64_t n, spool_lost *lost)
+{
+    if (s->taken > s->max_bytes - n) return false;
+    while (s->bytes > s->max_bytes - n) {
+        size_t i = oldest(s);
+        if (i == s->n) return false;
         lost->batches++;
-        lost->items += s->v[s->first].items;
-        spool_drop_oldest(s);
+        lost->items += s->v[i].items;
+        drop_at(s, i);
     }
+    return true;
 }
 
 bool spool_put(spool *s, str bytes, size_t items, uint64_t wall, spool_lost *lost, err *e)
 {
     *lost = (spool_lost){0};
     if (bytes.n > s->max_bytes) return err_set(e, ERR_LIMIT, "a batch is larger than the spool");
-    make_room(s, bytes.n, lost);
+    if (!make_room(s, bytes.n, lost))
+        return err_set(e, ERR_LIMIT, "the spool is full of batches that are being sent");
     entry x = {.number = wall > s->next ? wall : s->next, .size = bytes.n, .items = items};
     char *path = entry_path(s, &x);
     if (!path) return err_set(e, ERR_LIMIT, "out of memory");
-    bool ok = file_write(path, bytes, e);
+    bool ok = file_write_private(path, bytes, e);
     if (ok && !push(s, x)) {
         (void)unlink(path);
         ok = err_set(e, ERR_LIMIT, "out of memory");
@@ -204,14 +252,17 @@ bool spool_put(spool *s, str bytes, size_t items, uint64_t wall, spool_lost *los
     return ok;
 }
 
-bool spool_oldest(const spool *s, size_t *items, file_bytes *out, err *e)
+bool spool_take(spool *s, spool_batch *out, err *e)
 {
-    if (s->first == s->n) return false;
-    const entry *x = &s->v[s->first];
+    size_t i = oldest(s);
+    if (i == s->n) return false;
+    entry *x = &s->v[i];
+    *out = (spool_batch){.number = x->number, .items = x->items};
+    x->taken = true;
+    s->taken += x->size;
     char *path = entry_path(s, x);
     if (!path) return err_set(e, ERR_LIMIT, "out of memory");
-    *items = x->items;
-    bool ok = file_read(path, 0, out, e);
+    bool ok = file_read(path, 0, &out->file, e);
     free(path);
     return ok;
 }

@@ -4,7 +4,8 @@
  *   DIR/00000001700000000123456789-3.profiles.otlp    number, items, signal: an OTLP file like any other
  *
  * Files appear whole (temporary name, fsync, rename).  The sum of their sizes is bounded: the oldest go first,
- * and are counted. */
+ * and are counted.  Profiles can hold secrets: files are
+ * 0600 and the directory is 0700, whatever the umask says. */
 #pragma once
 #include "base/err.h"
 #include "otlp/config.h"
@@ -26,13 +27,23 @@ typedef struct spool_lost {
     uint64_t items;
 } spool_lost;
 
-/* Keeps a batch; *lost counts the older ones that had to go.  ERR_LIMIT: larger than all of the spool. */
+/* Keeps a batch; *lost counts the older ones that had to go, which are never those that were taken.  ERR_LIMIT: larger than all of
+ * the spool, or than what the taken ones leave of it. */
 NODISCARD bool spool_put(spool *s, str bytes, size_t items, uint64_t wall, spool_lost *lost,
                          err *e);
 
-size_t spool_count(const spool *s);
+size_t spool_count(const spool *s); /* batches on disk */
+bool spool_waits(const spool *s);   /* is there one that nobody has taken? */
 uint64_t spool_bytes(const spool *s);
 
-/* The oldest batch: its items and bytes (file_release gives them back).  false with e->code ERR_OK: empty. */
-NODISCARD bool spool_oldest(const spool *s, size_t *items, file_bytes *out, err *e);
-void spool_drop_oldest(spool *s); /* delivered, or given up */
+typedef struct spool_batch {
+    uint64_t number; /* for spool_drop and spool_return */
+    size_t items;
+    file_bytes file; /* file_release gives it back */
+} spool_batch;
+
+/* Takes the oldest batch that nobody has taken; it stays on disk.  false with e->code ERR_OK: there is none.  Another code: it cannot
+ * be read; its number and items are set, and it counts as taken. */
+NODISCARD bool spool_take(spool *s, spool_batch *out, err *e);
+void spool_return(spool *s, uint64_t number); /* it was not delivered: whoever takes next gets it */
+void spool_drop(spool *s, uint64_t number);   /* delivered, or given up */

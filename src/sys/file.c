@@ -147,12 +147,12 @@ source *file_open(const char *path, err *e)
 
 /* open() and not mkostemp(): the kernel takes the umask off the mode by itself.  Reading the umask
  * means changing it, for the whole process of whoever linked us. */
-static int open_new(const char *name)
+static int open_new(const char *name, mode_t mode)
 {
-    return open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 }
 
-static bool create_temporary(file_out *out, err *e)
+static bool create_temporary(file_out *out, mode_t mode, err *e)
 {
     for (int tries = 0; tries < 100; tries++) {
         uint32_t random = 0;
@@ -163,7 +163,7 @@ static bool create_temporary(file_out *out, err *e)
             out->name = NULL;
             return err_set(e, ERR_LIMIT, "out of memory");
         }
-        out->fd = open_new(out->name);
+        out->fd = open_new(out->name, mode);
         if (out->fd >= 0 || errno != EEXIST) break;
     }
     if (out->fd < 0) return err_sys(e, errno, "cannot create");
@@ -178,7 +178,7 @@ static char *real_target(const char *path)
     return real ? real : strdup(path);
 }
 
-bool file_create(const char *path, file_out *out, err *e)
+static bool create(const char *path, mode_t mode, file_out *out, err *e)
 {
     *out = (file_out){.fd = -1};
     if (is_dash(path)) {
@@ -196,11 +196,13 @@ bool file_create(const char *path, file_out *out, err *e)
         out->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         ok = out->fd >= 0 || err_sys(e, errno, "cannot open for writing");
     } else {
-        ok = create_temporary(out, e);
+        ok = create_temporary(out, mode, e);
     }
     if (!ok) file_abandon(out);
     return ok;
 }
+
+bool file_create(const char *path, file_out *out, err *e) { return create(path, 0666, out, e); }
 
 bool file_put(file_out *out, str bytes, err *e)
 {
@@ -252,13 +254,20 @@ bool file_commit(file_out *out, err *e)
     return ok;
 }
 
-bool file_write(const char *path, str bytes, err *e)
+static bool write_whole(const char *path, mode_t mode, str bytes, err *e)
 {
     file_out out;
-    if (!file_create(path, &out, e)) return false;
+    if (!create(path, mode, &out, e)) return false;
     if (file_put(&out, bytes, e)) return file_commit(&out, e);
     file_abandon(&out);
     return false;
+}
+
+bool file_write(const char *path, str bytes, err *e) { return write_whole(path, 0666, bytes, e); }
+
+bool file_write_private(const char *path, str bytes, err *e)
+{
+    return write_whole(path, 0600, bytes, e);
 }
 
 bool file_set_aside(const char *path, bool *kept, err *e)

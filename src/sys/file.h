@@ -45,3 +45,5 @@ NODISCARD bool file_placeable(const char *path, err *e);
 
 /* create, put, commit. */
 NODISCARD bool file_write(const char *path, str bytes, err *e);
+/* The same for the owner alone (0600): what may hold secrets and nobody asked for by name. */
+NODISCARD bool file_write_private(const char *path, str bytes, err *e);

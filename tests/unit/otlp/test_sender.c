@@ -14,6 +14,8 @@ typedef struct fake {
     uint64_t now;
     int peer; /* our end of the newest connection, or -1 */
     unsigned dials;
+    int all[4]; /* with in_flight: our ends of all connections, in order */
+    unsigned in_flight;
     bool down; /* connections are refused */
     loop *loop;
     sender *sender;
@@ -42,7 +44,12 @@ static int dial(void *who, const struct sockaddr *to, socklen_t n)
     f->dials++;
     if (f->down) return errno = ECONNREFUSED, -1;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair), 0);
-    if (f->peer >= 0) close(f->peer);
+    if (f->in_flight) {
+        assert_true(f->dials <= ARRAY_LEN(f->all));
+        f->all[f->dials - 1] = pair[1];
+    } else if (f->peer >= 0) {
+        close(f->peer);
+    }
     f->peer = pair[1];
     return pair[0];
 }
@@ -80,7 +87,8 @@ static void start(fake *f, spool *s)
     f->loop = loop_open(&f->world, NULL, NULL, &e);
     sender_opts o = {.config = &f->config,
                      .spool = s,
-                     .max_age = 60 * NS_PER_S,
+                     .max_age = f->in_flight ? SENDER_FOREVER : 60 * NS_PER_S,
+                     .in_flight = f->in_flight,
                      .max_request = 1000,
                      .counters = &f->counters,
                      .settled = on_settled,
@@ -93,7 +101,8 @@ static void start(fake *f, spool *s)
 static void stop(fake *f)
 {
     sender_close(f->sender);
-    if (f->peer >= 0) close(f->peer);
+    for (unsigned i = 0; f->in_flight && i < f->dials; i++) close(f->all[i]);
+    if (!f->in_flight && f->peer >= 0) close(f->peer);
     loop_close(f->loop);
 }
 
@@ -332,7 +341,143 @@ static void test_too_large_is_cut(void **state)
     stop(&f);
 }
 
+/* ---- several in flight ---- */
+
+static const char *hear_at(fake *f, unsigned i)
+{
+    f->peer = f->all[i];
+    return hear(f);
+}
+
+static void answer_at(fake *f, unsigned i, const char *text)
+{
+    f->peer = f->all[i];
+    answer(f, text);
+}
+
+static void test_in_flight(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"one", "two", "three", "four", "five"};
+    fake f = {.in_flight = 3};
+    start(&f, NULL);
+    for (uint64_t i = 0; i < 5; i++) add(&f, texts[i], i + 1);
+    turn(&f);
+    assert_int_equal(f.dials, 3); /* one connection each, and no more */
+    for (unsigned i = 0; i < 3; i++) assert_string_equal(hear_at(&f, i), texts[i]);
+    answer_at(&f, 1, OK); /* in any order */
+    assert_int_equal(f.told[0].cookie, 2);
+    assert_string_equal(hear_at(&f, 1), "four");
+    answer_at(&f, 0, BUSY); /* others go on, new ones wait */
+    answer_at(&f, 1, BUSY);
+    answer_at(&f, 2, OK);
+    assert_int_equal(f.told[1].cookie, 3);
+    assert_int_equal(f.n_told, 2);
+    for (unsigned i = 0; i < 3; i++) assert_string_equal(hear_at(&f, i), "");
+    assert_u64(f.counters.retries, 2);
+    pass(&f, NS_PER_S); /* two failures of one outage are one step of waiting */
+    assert_int_equal(strlen(hear_at(&f, 0)) + strlen(hear_at(&f, 1)) + strlen(hear_at(&f, 2)),
+                     strlen("onefourfive"));
+    for (unsigned i = 0; i < 3; i++) answer_at(&f, i, OK);
+    assert_true(sender_idle(f.sender));
+    assert_int_equal(f.n_told, 5);
+    assert_u64(f.counters.items_accepted, 10);
+    stop(&f);
+}
+
+/* A receiver that is down is asked with one request, and nothing that may wait for ever is given up. */
+static void test_in_flight_to_nobody(void **state)
+{
+    (void)state;
+    fake f = {.in_flight = 3};
+    start(&f, NULL);
+    f.down = true;
+    for (uint64_t i = 1; i <= 5; i++) add(&f, "one", i);
+    turn(&f);
+    unsigned first = f.dials;
+    for (int i = 0; i < 20; i++) {
+        unsigned before = f.dials;
+        pass(&f, 31 * NS_PER_S);
+        assert_int_equal(f.dials, before + 1);
+    }
+    assert_true(first <= 3);
+    assert_int_equal(f.n_told, 0);
+    f.dials = 0;
+    f.down = false;
+    pass(&f, 31 * NS_PER_S);
+    assert_int_equal(f.dials, 1);
+    assert_string_equal(hear_at(&f, 0), "one");
+    answer_at(&f, 0, OK);
+    assert_int_equal(f.dials, 3); /* it is back */
+    for (int i = 0; i < 4; i++) {
+        for (unsigned k = 0; k < 3; k++)
+            if (hear_at(&f, k)[0]) answer_at(&f, k, OK);
+    }
+    assert_u64(f.counters.items_accepted, 10);
+    stop(&f);
+}
+
 /* ---- with a spool ---- */
+
+static void remove_spool(const char *at)
+{
+    char cmd[64];
+    snprintf(cmd, sizeof cmd, "rm -rf %s", at);
+    assert_int_equal(system(cmd), 0);
+}
+
+/* What is dropped there is counted and said with its number; a batch that was cut stays on disk until both halves are delivered. */
+static void test_spool_full(void **state)
+{
+    (void)state;
+    char at[] = "/tmp/kiln-sender-XXXXXX";
+    err e = {0};
+    assert_non_null(mkdtemp(at));
+    fake f = {0};
+    start(&f, spool_open(at, OTLP_PROFILES, 9, &e));
+    f.down = true;
+    for (uint64_t i = 1; i <= 5; i++) add(&f, "one", i); /* three fit */
+    turn(&f);
+    sender_spill(f.sender);
+    assert_int_equal(f.n_told, 5);
+    for (int i = 0; i < 5; i++) assert_int_equal(f.told[i].outcome, OUTCOME_SPOOLED);
+    assert_u64(f.counters.items_spool_lost, 4);
+    sender_close(f.sender);
+    loop_close(f.loop);
+    assert_string_equal(
+        f.said[1], "profiles: the spool is full: its oldest 1 batches with 2 items were dropped");
+    assert_string_equal(
+        f.said[2], "profiles: the spool is full: its oldest 1 batches with 2 items were dropped");
+    remove_spool(at);
+}
+
+static void test_spool_cut(void **state)
+{
+    (void)state;
+    char at[] = "/tmp/kiln-sender-XXXXXX";
+    err e = {0};
+    buf b = {0};
+    spool_lost lost;
+    assert_non_null(mkdtemp(at));
+    spool *s = spool_open(at, OTLP_PROFILES, 0, &e);
+    put_items(&b, 2);
+    assert_ok(spool_put(s, buf_view(&b), 2, 0, &lost, &e), &e);
+    buf_free(&b);
+    fake f = {0};
+    start(&f, s);
+    assert_int_equal(strlen(hear(&f)), 40);
+    answer(&f, "HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n");
+    assert_int_equal(strlen(hear(&f)), 20);
+    answer(&f, OK);
+    assert_false(f.told[0].last);
+    assert_int_equal(spool_count(s), 1);
+    assert_int_equal(strlen(hear(&f)), 20);
+    answer(&f, OK);
+    assert_true(f.told[1].last);
+    assert_int_equal(spool_count(s), 0);
+    stop(&f);
+    remove_spool(at);
+}
 
 static char dir[] = "/tmp/kiln-sender-XXXXXX";
 
@@ -378,9 +523,7 @@ static void test_spool(void **state)
     stop(&f); /* under way at the end: onto disk */
     assert_int_equal(f.told[5].outcome, OUTCOME_SPOOLED);
     assert_u64(f.counters.items_unsent, 0);
-    char cmd[64];
-    snprintf(cmd, sizeof cmd, "rm -rf %s", dir);
-    assert_int_equal(system(cmd), 0);
+    remove_spool(dir);
 }
 
 static void test_misfit(void **state)
@@ -427,7 +570,11 @@ int main(void)
         cmocka_unit_test(test_silence),
         cmocka_unit_test(test_stale_connection),
         cmocka_unit_test(test_unsent_at_the_end),
+        cmocka_unit_test(test_in_flight),
+        cmocka_unit_test(test_in_flight_to_nobody),
         cmocka_unit_test(test_spool),
+        cmocka_unit_test(test_spool_full),
+        cmocka_unit_test(test_spool_cut),
         cmocka_unit_test(test_misfit),
         cmocka_unit_test(test_too_large_is_cut),
     };

@@ -60,12 +60,21 @@ static void put(spool *s, const char *text, size_t items, uint64_t wall, size_t 
 static void assert_oldest(spool *s, const char *text, size_t items)
 {
     err e = {0};
-    file_bytes f;
-    size_t n;
-    assert_ok(spool_oldest(s, &n, &f, &e), &e);
-    assert_true(str_eq(f.bytes, str_of(text)));
-    assert_int_equal(n, items);
-    file_release(&f);
+    spool_batch b;
+    assert_ok(spool_take(s, &b, &e), &e);
+    assert_true(str_eq(b.file.bytes, str_of(text)));
+    assert_int_equal(b.items, items);
+    file_release(&b.file);
+    spool_return(s, b.number);
+}
+
+static void drop_oldest(spool *s)
+{
+    err e = {0};
+    spool_batch b;
+    assert_ok(spool_take(s, &b, &e), &e);
+    file_release(&b.file);
+    spool_drop(s, b.number);
 }
 
 static void test_order_survives(void **state)
@@ -81,18 +90,17 @@ static void test_order_survives(void **state)
     s = open_spool(0);
     assert_int_equal(spool_count(s), 3);
     assert_oldest(s, "one", 1);
-    spool_drop_oldest(s);
+    drop_oldest(s);
     assert_oldest(s, "two", 2);
     put(s, "four", 4, 0, 0);
-    spool_drop_oldest(s);
+    drop_oldest(s);
     assert_oldest(s, "three", 3);
-    spool_drop_oldest(s);
+    drop_oldest(s);
     assert_oldest(s, "four", 4);
-    spool_drop_oldest(s);
+    drop_oldest(s);
     err e = {0};
-    file_bytes f;
-    size_t n;
-    assert_false(spool_oldest(s, &n, &f, &e));
+    spool_batch b;
+    assert_false(spool_take(s, &b, &e));
     assert_int_equal(e.code, ERR_OK);
     assert_u64(spool_bytes(s), 0);
     spool_close(s);
@@ -139,6 +147,64 @@ static void test_bounded(void **state)
     spool_close(s);
 }
 
+/* Several are under way at once: those stay, whatever order they end in. */
+static void test_taken(void **state)
+{
+    (void)state;
+    err e = {0};
+    spool_lost l;
+    spool_batch b[3];
+    spool *s = open_spool(10);
+    put(s, "aaa", 1, 0, 0);
+    put(s, "bbb", 2, 0, 0);
+    put(s, "ccc", 3, 0, 0);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(spool_take(s, &b[i], &e), &e);
+        file_release(&b[i].file);
+    }
+    assert_true(spool_waits(s));
+    put(s, "dddd", 4, 0, 1); /* c goes: a and b are being sent */
+    assert_false(spool_put(s, STR("eeeee"), 5, 0, &l, &e));
+    assert_non_null(strstr(e.msg, "full of batches that are being sent"));
+    assert_int_equal(l.batches, 0); /* nothing went for it */
+    e = (err){0};
+    spool_drop(s, b[1].number);
+    spool_return(s, b[0].number);
+    assert_int_equal(spool_count(s), 2);
+    assert_oldest(s, "aaa", 1);
+    assert_u64(spool_bytes(s), 7);
+    spool_drop(s, b[1].number); /* is gone: nothing happens */
+    assert_int_equal(spool_count(s), 2);
+    spool_close(s);
+}
+
+static mode_t mode_of(const char *name)
+{
+    char path[256];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_mode & 0777;
+}
+
+/* Profiles can hold secrets: nobody else reads them, whatever the umask and whoever made the directory. */
+static void test_private(void **state)
+{
+    (void)state;
+    mode_t before = umask(0);
+    assert_int_equal(mkdir(dir, 0755), 0);
+    touch("00000000000000000008-2.profiles.otlp", "of 0.1.0");
+    assert_int_equal(mode_of("00000000000000000008-2.profiles.otlp"), 0666);
+    spool *s = open_spool(0);
+    put(s, "new", 1, 9, 0);
+    assert_int_equal(mode_of(""), 0700);
+    assert_int_equal(mode_of("lock"), 0600);
+    assert_int_equal(mode_of("00000000000000000008-2.profiles.otlp"), 0600);
+    assert_int_equal(mode_of("00000000000000000009-1.profiles.otlp"), 0600);
+    spool_close(s);
+    umask(before);
+}
+
 static void test_one_owner(void **state)
 {
     (void)state;
@@ -157,6 +223,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_order_survives, setup, teardown),
         cmocka_unit_test_setup_teardown(test_leftovers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bounded, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_taken, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_private, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_owner, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
