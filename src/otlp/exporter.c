@@ -86,7 +86,7 @@ static void take_in(exporter *x)
     otlp_batch *b = x->in;
     x->in = NULL;
     x->in_last = &x->in;
-    bool spill = x->held > x->o.max_queue / 2;
+    bool spill = x->held > x->o.spill_at;
     unlock(x);
     for (otlp_batch *next; b; b = next) {
         next = b->next;
@@ -177,6 +177,7 @@ exporter *exporter_open(const exporter_opts *o, err *e)
     x->o = *o;
     x->world = o->world ? o->world : world_system();
     if (!x->o.max_queue) x->o.max_queue = EXPORTER_MAX_QUEUE;
+    if (!x->o.spill_at) x->o.spill_at = x->o.max_queue / 2;
     x->in_last = &x->in;
     pthread_mutex_init(&x->lock, NULL);
     pthread_condattr_t attr;

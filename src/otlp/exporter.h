@@ -18,6 +18,8 @@ typedef struct exporter_opts {
                                    outlive the exporter; settled and say are called in its thread */
     const char *spool_dir; /* NULL: no spool */
     uint64_t spool_max;    /* bytes; 0: SPOOL_MAX_BYTES */
+    size_t
+        spill_at; /* bytes in memory from which on the spool takes what waits; 0: half of max_queue */
     size_t max_queue;   /* bytes in memory, the batch under way included; 0: EXPORTER_MAX_QUEUE */
     const world *world; /* NULL: the machine's own */
     void (*thread)(

@@ -73,11 +73,13 @@ static const config_key keys[] = {
     {"forward.key", KEY_TEXT, AT(forward.tls.key),
      .what = "its key, when it is not in the same file"},
     {"forward.spool", KEY_TEXT, AT(forward.spool),
-     .what = "directory where it waits while the receiver is down"},
+     .what = "directory where it waits when the journal is full"},
     {"forward.spool-size", KEY_SIZE, AT(forward.spool_max), .usual = "256MiB",
      .what = "most bytes there, the oldest go first"},
     {"forward.queue", KEY_SIZE, AT(forward.queue), .usual = "64MiB",
      .what = "most bytes that wait in memory"},
+    {"forward.journal-size", KEY_SIZE, AT(forward.journal), .usual = "256MiB",
+     .what = "most bytes of the journal that wait after compaction"},
 };
 
 const config_key *config_keys(size_t *n)
@@ -406,7 +408,7 @@ bool config_check(const server_config *c, err *e)
                 e, ERR_USAGE, "hosts wants names such as kiln.example.com or kiln:4040, not `%.*s`",
                 (int)(c->hosts.v[i].n < SHOWN ? c->hosts.v[i].n : SHOWN), c->hosts.v[i].p);
     if (!f->to && (f->protocol || f->compression || f->tls.ca || f->tls.cert || f->tls.key ||
-                   f->headers.n || f->spool || f->spool_max || f->queue))
+                   f->headers.n || f->spool || f->spool_max || f->queue || f->journal))
         return err_set(e, ERR_USAGE, "forward has no address: say forward.to or --forward");
     if (f->spool_max && !f->spool)
         return err_set(e, ERR_USAGE, "forward.spool-size is no use without forward.spool");

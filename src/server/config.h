@@ -27,8 +27,8 @@ typedef struct forward_config {
     const char *protocol, *compression; /* as otlp/config.h parses them; NULL: by the port; none */
     tls_files tls;
     config_list headers; /* NAME=VALUE */
-    const char *spool;   /* directory; NULL: memory alone */
-    uint64_t spool_max, queue;
+    const char *spool;   /* directory; NULL: the journal alone */
+    uint64_t spool_max, queue, journal;
 } forward_config;
 
 typedef struct server_config {

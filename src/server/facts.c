@@ -63,6 +63,10 @@ static void put_forwarded(const facts *f, buf *b)
     metric(b, "counter", "forward_logs", #name, what, l.name);
     OTLP_COUNTERS(X)
 #undef X
+    forward_state now = forward_state_of(f->forward);
+#define X(kind, name, what) metric(b, #kind, "forward", #name, what, now.name);
+    FORWARD_STATE(X)
+#undef X
 }
 
 void facts_metrics(const facts *f, buf *b)
@@ -232,6 +236,10 @@ void facts_json(const facts *f, buf *b)
         json_put_object(&o);
         put_forward(&o, STR("profiles"), f->forward, OTLP_PROFILES);
         put_forward(&o, STR("logs"), f->forward, OTLP_LOGS);
+        forward_state state = forward_state_of(f->forward);
+#define X(kind, name, what) put_u64(&o, STR(#name), state.name);
+        FORWARD_STATE(X)
+#undef X
         json_put_object_end(&o);
     }
     const ingest_source *v = ingest_recognised(f->ingest, &n);

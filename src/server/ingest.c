@@ -30,7 +30,6 @@ typedef struct request {
     arena arena;          /* of a job */
     ledger *ledger;       /* of a job */
     received got;
-    buf onward; /* what is passed on; empty: nothing */
     err why;
     verdict verdict;
     uint64_t n_samples, n_duplicates;
@@ -167,12 +166,7 @@ static void reply(http_exchange *x, const receive_route *route, verdict v, const
 
 /* ---- passing on ---- */
 
-static otlp_signal signal_of(const request *r)
-{
-    return r->route.kind == RECEIVE_LOGS ? OTLP_LOGS : OTLP_PROFILES;
-}
-
-/* One message of this format in protobuf: the bytes can be kept or handed on as they came. */
+/* One message of this format in protobuf: the bytes can be kept as they came. */
 static bool is_as_it_came(const request *r, const format *f)
 {
     const document *d = &r->got.doc;
@@ -180,28 +174,12 @@ static bool is_as_it_came(const request *r, const format *f)
            d->parts.v[0].payload.kind == PAYLOAD_PROTOBUF;
 }
 
-/* The same bytes; JSON, pprof and other formats as the message that says the same. */
-static void copy_onward(request *r)
-{
-    const format *to = signal_of(r) == OTLP_LOGS ? &format_splunk_logs : &format_otlp;
-    const model *m = &r->got.doc.model;
-    if (!r->of->ears.forward || r->verdict != VERDICT_TAKEN || !m->profiles.n) return;
-    bool ok = true;
-    if (is_as_it_came(r, to))
-        buf_str(&r->onward, r->got.payload);
-    else
-        ok = to->write(to, m, &(write_opts){0}, &r->onward, NULL);
-    if (!ok || r->onward.failed) buf_free(&r->onward);
-}
-
 /* What a sender repeats because our answer got lost was passed on the first time. */
-static void pass_on(request *r)
+static void pass_on(const request *r)
 {
     size_t n = r->got.n_items - r->got.n_rejected;
-    if (r->verdict == VERDICT_TAKEN && r->onward.n && r->n_duplicates < n)
-        forward_pass(r->of->ears.forward, signal_of(r), &r->onward,
-                     signal_of(r) == OTLP_LOGS ? r->got.n_items
-                                               : n); /* records go on as they came */
+    if (r->of->ears.forward && r->verdict == VERDICT_TAKEN && r->n_duplicates < n)
+        forward_wake(r->of->ears.forward);
 }
 
 /* Pages that were touched before cost nothing. */
@@ -251,7 +229,6 @@ static void free_request(request *r)
     ingest *i = r->of;
     r->x = NULL;
     let_go(r, true);
-    buf_free(&r->onward);
     if (i->n_spare == SPARE_REQUESTS) {
         free(r);
         return;
@@ -393,9 +370,7 @@ static void work(job *j)
         receive_read(&r->route, &r->message,
                      &(receive_opts){.max_message = r->max_message / share, .ledger = r->ledger},
                      &r->arena, &r->got, &r->why);
-    if (r->verdict == VERDICT_TAKEN)
-        copy_onward(r);
-    else
+    if (r->verdict != VERDICT_TAKEN)
         free_arena(r->of, &r->arena); /* it may wait for the loop for a while */
 }
 
@@ -441,7 +416,6 @@ static void read_here(request *r)
         r->why = (err){0};
         read_in_pool(r);
     } else {
-        copy_onward(r);
         keep(r, &i->ledger);
     }
 }

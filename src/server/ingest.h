@@ -57,7 +57,7 @@ struct forward;
 
 /* Who else wants to know.  All may be NULL. */
 typedef struct ingest_ears {
-    struct forward *forward; /* gets what was acknowledged and had not been sent before */
+    struct forward *forward; /* told when something new is acknowledged */
     void (*refused)(void *who, const char *sender, verdict v, const char *why);
     void (*rejected)(void *who, const char *sender, size_t n,
                      const char *why); /* a partial success */

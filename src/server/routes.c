@@ -35,11 +35,13 @@ const ask_shape ask_shapes[] = {
                            "jobs_waiting:int questions_waiting:int"},
     {"api_counts", API_COUNTERS(X)},
     {"store_counts", STORE_COUNTERS(X) STORE_GAUGES(X)},
-    {"status", "schema:int version:text ready:bool started:int now:int store_dir:text max_age:int? "
-               "max_bytes:int? ingest:@ingest_counts http:@http_counts "
-               "api:@api_counts store:@store_counts "
-               "forward?:{profiles:@forwarded logs:@forwarded} recognised:[@source] "
-               "senders:[@source] losses:[concept:text count:int example:text carried_as:text?]"},
+    {"status",
+     "schema:int version:text ready:bool started:int now:int store_dir:text max_age:int? "
+     "max_bytes:int? ingest:@ingest_counts http:@http_counts "
+     "api:@api_counts store:@store_counts "
+     "forward?:{profiles:@forwarded logs:@forwarded waiting_requests:int journal_bytes:int "
+     "lost_requests:int} recognised:[@source] "
+     "senders:[@source] losses:[concept:text count:int example:text carried_as:text?]"},
 };
 #undef X
 const size_t ask_n_shapes = ARRAY_LEN(ask_shapes);

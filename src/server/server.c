@@ -64,8 +64,8 @@ static bool open_tls(server *s, err *e)
 
 static bool open_forward(server *s, err *e)
 {
-    if (!s->c.forward.to) return true;
-    s->forward = forward_open(&s->c.forward, s->log, e);
+    if (!s->c.forward.to) return store_unfollow(s->store), true;
+    s->forward = forward_open(&s->c.forward, s->store, s->log, e);
     return s->forward != NULL;
 }
 
@@ -200,12 +200,14 @@ void server_close(server *s)
     api_end(s->api);
     pool_close(s->pool);
     pool_close(s->asked);
+    if (s->forward) (void)store_commit(s->store, NULL); /* to be passed on */
+    forward_stop(s->forward, FORWARD_NS);
     store_close(s->store);
     api_close(s->api);
     if (s->ingest) ingest_settle(s->ingest);
     http_server_close(s->http);
     ingest_close(s->ingest);
-    forward_close(s->forward, FORWARD_NS);
+    forward_close(s->forward);
     guard_close(s->guard);
     tls_context_close(s->tls);
     loop_close(s->loop);

@@ -132,6 +132,7 @@ static bool recover(embedded *x, err *e)
     if (!ok || !journal_open(&x->j, x->vfs, x->dir, x->world, x->o.no_sync, x->through, e))
         return false;
     x->durable = x->j.next_seq - 1;
+    follow_load(x);
     return true;
 }
 
@@ -221,7 +222,7 @@ static store *embedded_open(const char *where, const store_opts *o, err *e)
 static void close_journal(embedded *x)
 {
     uint64_t through = x->through;
-    journal_close(&x->j, embedded_settle(x, &through, NULL) ? through : 0);
+    journal_close(&x->j, embedded_settle(x, &through, NULL) ? follow_floor(x, through) : 0);
 }
 
 static void embedded_close(store *s)
@@ -372,6 +373,11 @@ const store_engine engine_embedded = {
     .list_profiles = on_profiles,
     .counts = on_counts,
     .put_names = on_put_names,
+    .follow = embedded_follow,
+    .unfollow = embedded_unfollow,
+    .follow_read = embedded_follow_read,
+    .followed = embedded_followed,
+    .lag = embedded_lag,
     .counted = on_counted,
     .gauged = embedded_gauged,
     .stats = embedded_stats,

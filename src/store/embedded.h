@@ -84,6 +84,12 @@ typedef struct embedded {
     day_name unsure_of;
     uint64_t next_retention;
 
+    /* of who follows (follow.c) */
+    _Atomic uint64_t followed;    /* all through this was handed on; FOLLOWED_BY_NOBODY */
+    _Atomic uint64_t follow_max;  /* bytes that the journal may keep for it */
+    _Atomic uint64_t follow_held; /* bytes that it does */
+    journal_place follow_place;   /* the follower's */
+
     /* under `reading` */
     pthread_mutex_t reading;
     reader r;
@@ -101,6 +107,19 @@ void embedded_push(store *s);
 bool embedded_commit(store *s, err *e);
 void *embedded_writer(void *who);
 void group_free(group *g);
+
+/* follow.c */
+#define FOLLOWED_BY_NOBODY UINT64_MAX
+/* What an earlier process left; after the journal was opened. */
+void follow_load(embedded *x);
+/* Records through which number may the journal forget, of those that were compacted?  Under `writing`. */
+uint64_t follow_floor(embedded *x, uint64_t through);
+bool embedded_follow(store *s, uint64_t max_bytes, uint64_t *through, err *e);
+void embedded_unfollow(store *s);
+bool embedded_follow_read(store *s, uint64_t *through, store_follower *each, void *who,
+                          uint64_t *lost, err *e);
+bool embedded_followed(store *s, uint64_t through, err *e);
+store_lag embedded_lag(const store *s);
 
 /* embedded_compact.c */
 /* One run: up to max_raw bytes of the journal; *done: nothing was to do. */

@@ -193,7 +193,7 @@ static void settle_run(embedded *x, const run *r)
     pthread_mutex_unlock(&x->lock);
     if (x->heavy <= r->through) x->heavy = 0;
     pthread_mutex_lock(&x->writing);
-    journal_release(&x->j, r->through);
+    journal_release(&x->j, follow_floor(x, r->through));
     pthread_mutex_unlock(&x->writing);
 }
 

@@ -29,6 +29,12 @@ typedef struct store_engine {
     bool (*counts)(store *s, const store_selector *q, const store_budget *b, uint64_t step, str by,
                    arena *a, store_buckets *out, store_answer *x, err *e);
     bool (*put_names)(store *s, const model *m, uint64_t *n, err *e);
+    bool (*follow)(store *s, uint64_t max_bytes, uint64_t *through, err *e);
+    void (*unfollow)(store *s);
+    bool (*follow_read)(store *s, uint64_t *through, store_follower *each, void *who,
+                        uint64_t *lost, err *e);
+    bool (*followed)(store *s, uint64_t through, err *e);
+    store_lag (*lag)(const store *s);
     store_counters (*counted)(const store *s);
     store_gauges (*gauged)(const store *s);
     bool (*stats)(store *s, arena *a, store_stats *out, err *e);

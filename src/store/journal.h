@@ -71,11 +71,18 @@ void journal_hold_free(journal_hold *h);
 
 typedef bool journal_visit(void *who, uint64_t seq, str bytes, err *e);
 
+/* Behind a record that was visited: where a scan that goes on from there begins, in place of the start of the segment. */
+typedef struct journal_place {
+    uint64_t salt; /* of the segment */
+    uint64_t at, next_seq;
+} journal_place;
+
 typedef struct journal_scan {
     const journal_hold *hold; /* look at these segments; NULL: at those that are there */
     bool once;                /* nobody reads this again: not through the kernel's memory */
     bool stop;                /* set by the visitor: it has seen enough */
     uint64_t from, to;        /* sequence numbers, both inside */
+    journal_place *place;     /* of an earlier scan, and left for the next; may be NULL */
     uint64_t last;            /* seen; from - 1: none */
     uint64_t n_items, n_bytes, n_damaged;
     bool

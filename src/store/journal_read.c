@@ -104,6 +104,7 @@ static bool one_record(walk *k, const journal_segment *seg, uint64_t limit, uint
     }
     *at += (n + 7) & ~UINT64_C(7);
     *end = false;
+    if (k->s->place) *k->s->place = (journal_place){seg->salt, *at, k->next};
     return true;
 }
 
@@ -116,6 +117,15 @@ static bool still_there(walk *k, const journal_segment *seg, err *e)
     if (!vfile_read(k->w.f, 0, head, sizeof head, &got, e)) return false;
     if (got == sizeof head && segment_parse(head, &now) && now.salt == seg->salt) return true;
     return err_set(e, ERR_MISMATCH, "the journal was compacted while it was read");
+}
+
+/* Where the scan begins in the segment. */
+static uint64_t begin(walk *k, const journal_segment *seg)
+{
+    const journal_place *p = k->s->place;
+    bool known = p && p->salt == seg->salt && p->next_seq <= k->s->from;
+    k->next = known ? p->next_seq : seg->first_seq;
+    return known ? p->at : JOURNAL_HEADER;
 }
 
 static bool one_segment(walk *k, sqlite3_vfs *vfs, const char *dir, const journal_segment *seg,
@@ -134,9 +144,9 @@ static bool one_segment(walk *k, sqlite3_vfs *vfs, const char *dir, const journa
     k->w.n = 0;
     k->pending_damage = 0;
     if (k->s->once) (void)vfile_go_direct(k->w.f);
-    k->next = seg->first_seq;
     bool ok = still_there(k, seg, e), end = false;
-    for (uint64_t at = JOURNAL_HEADER; ok && !end;) {
+    uint64_t at = begin(k, seg);
+    while (ok && !end) {
         ok = one_record(k, seg, limit, &at, &end, e);
         if (ok && end && !k->s->stop &&
             at % JOURNAL_EVEN) { /* the group is over: the next may begin here */

@@ -90,6 +90,26 @@ bool store_put_names(store *s, const model *m, uint64_t *n, err *e)
     return s->engine->put_names(s, m, n, e);
 }
 
+bool store_follow(store *s, uint64_t max_bytes, uint64_t *through, err *e)
+{
+    return s->engine->follow(s, max_bytes, through, e);
+}
+
+void store_unfollow(store *s) { s->engine->unfollow(s); }
+
+bool store_follow_read(store *s, uint64_t *through, store_follower *each, void *who, uint64_t *lost,
+                       err *e)
+{
+    return s->engine->follow_read(s, through, each, who, lost, e);
+}
+
+bool store_followed(store *s, uint64_t through, err *e)
+{
+    return s->engine->followed(s, through, e);
+}
+
+store_lag store_lag_of(const store *s) { return s->engine->lag(s); }
+
 store_counters store_counted(const store *s) { return s->engine->counted(s); }
 store_gauges store_gauged(const store *s) { return s->engine->gauged(s); }
 bool store_get_stats(store *s, arena *a, store_stats *out, err *e)

@@ -277,6 +277,44 @@ NODISCARD bool store_list_profiles(store *s, const store_selector *q, const stor
  * Also with read_only, while another process writes the store. */
 NODISCARD bool store_put_names(store *s, const model *m, uint64_t *n, err *e);
 
+/* ---- follow ---- */
+
+/* One consumer gets every item that is acknowledged, in order and at its own pace, across restarts and kills: the server's forward.
+ * How far it came is on disk (store_followed), so that a restart begins there: at least once, never less.  The journal keeps the
+ * items beyond after they were compacted, up to max_bytes of whole segments; then the oldest go, and the next read counts them as
+ * lost.  Items are counted from 1.
+ *
+ * Begins with what is acknowledged from now on, or where an earlier process left off; *through: so far it came.  Any process that
+ * opens the store to write keeps what the consumer needs, until store_unfollow. */
+NODISCARD bool store_follow(store *s, uint64_t max_bytes, uint64_t *through, err *e);
+/* Nobody follows any more: the journal goes as it is compacted. */
+void store_unfollow(store *s);
+
+typedef struct store_follow_item {
+    uint64_t number;
+    str bytes; /* OTLP protobuf of `layout` */
+    layout layout;
+    str recognised; /* as in store_item */
+    size_t n_profiles;
+} store_follow_item;
+
+/* false: not now; the next read begins with it.  What the item points to lives until the return. */
+typedef bool store_follower(void *who, const store_follow_item *i);
+
+/* Visits what is durable beyond *through, which moves on; *lost grows by the items that are gone or damaged.  One thread at a time. */
+NODISCARD bool store_follow_read(store *s, uint64_t *through, store_follower *each, void *who,
+                                 uint64_t *lost, err *e);
+
+/* All through this number was handed on, or is kept elsewhere.  Durable on return. */
+NODISCARD bool store_followed(store *s, uint64_t through, err *e);
+
+typedef struct store_lag {
+    uint64_t items; /* acknowledged and not handed on */
+    uint64_t bytes; /* of the journal that are kept for them alone: they were compacted */
+} store_lag;
+
+store_lag store_lag_of(const store *s); /* any thread */
+
 /* ---- look after it ---- */
 
 #define STORE_COUNTERS(X)                                                                          \
