@@ -2,7 +2,9 @@
 
 #include "base/ban.h"
 #include <errno.h>
+#include <linux/sockios.h>
 #include <netdb.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { READ = 64 << 10, READS_A_ROUND = 16, KEEP = 16 << 10 };
@@ -225,6 +227,13 @@ void conn_flush(conn *c)
 
 size_t conn_unsent(const conn *c) { return c->out.n + c->plain_out.n; }
 uint64_t conn_sent(const conn *c) { return c->sent; }
+
+uint64_t conn_acked(const conn *c)
+{
+    int n = 0;
+    if (c->watch.fd < 0 || ioctl(c->watch.fd, SIOCOUTQ, &n) != 0 || n < 0) n = 0;
+    return (uint64_t)n < c->sent ? c->sent - (uint64_t)n : 0;
+}
 
 static size_t held(const buf *b) { return b->n ? b->head + b->cap : 0; }
 size_t conn_held(const conn *c) { return held(&c->out) + held(&c->plain_out); }

@@ -39,6 +39,9 @@ void conn_flush(conn *c);
 size_t conn_unsent(const conn *c); /* bytes that the kernel did not take yet */
 size_t conn_held(const conn *c);   /* bytes of memory that these hold: more, while some went out */
 uint64_t conn_sent(const conn *c); /* bytes that it took so far */
+uint64_t conn_acked(
+    const conn
+        *c); /* bytes that the peer acknowledged: the send queue of the kernel may hold megabytes */
 void conn_pause(conn *c, bool paused); /* a paused connection reads nothing: the peer has to wait */
 bool conn_deaf(const conn *c);    /* the peer takes nothing any more; what is written is dropped */
 int conn_fd(const conn *c);       /* to look at */

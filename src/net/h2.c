@@ -136,6 +136,19 @@ void h2_end_troubled(h2 *s)
     }
 }
 
+size_t h2_lingering(const h2 *s) { return s->n_lingering; }
+
+void h2_reset_lingering(h2 *s)
+{
+    for (h2_stream *t = s->streams; t; t = t->next) {
+        if (t->lingers && t->old)
+            nghttp2_submit_rst_stream(s->ng, NGHTTP2_FLAG_NONE, t->id, NGHTTP2_NO_ERROR);
+        t->old = t->lingers;
+    }
+}
+
+void h2_announce_drain(h2 *s) { (void)nghttp2_submit_shutdown_notice(s->ng); }
+
 void h2_drain(h2 *s)
 {
     int32_t last = nghttp2_session_get_last_proc_stream_id(s->ng);

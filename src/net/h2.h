@@ -64,9 +64,15 @@ typedef struct h2_send {
 
 /* A new stream; its number, or -1 and `e`. */
 NODISCARD int32_t h2_request(h2 *s, const h2_send *r, err *e);
-/* Answers a stream.  One whose body is still coming is reset behind the answer.  ERR_MISMATCH: it is gone; the others are
+/* Answers a stream.  One whose body is still coming lingers: a reset right behind the response makes some clients (curl 7.88) drop
+ * both.  What comes is dropped, up to max_body.  ERR_MISMATCH: it is gone; the others are
  * well. */
 NODISCARD bool h2_respond(h2 *s, int32_t stream, const h2_send *r, err *e);
+/* Server: streams that linger, and their end: resets (NO_ERROR) those that did so at the last call. */
+size_t h2_lingering(const h2 *s);
+void h2_reset_lingering(h2 *s);
+/* Server: asks for no new streams; those that are on their way are taken all the same. */
+void h2_announce_drain(h2 *s);
 /* Server: no new streams; those that are open are answered. */
 void h2_drain(h2 *s);
 /* Server: streams that the peer has not ended yet: something is on its way. */

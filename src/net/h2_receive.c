@@ -136,6 +136,15 @@ static size_t expected_of(const http_message *m, str bytes)
     return 5 + ((size_t)p[1] << 24 | (size_t)p[2] << 16 | (size_t)p[3] << 8 | p[4]);
 }
 
+/* It has its response: the rest is dropped, and cut when it is more than a body may have. */
+static int pass_over(h2 *s, h2_stream *t, size_t n)
+{
+    t->passed += n;
+    if (t->passed > s->o.max_body && t->passed - n <= s->o.max_body)
+        nghttp2_submit_rst_stream(s->ng, NGHTTP2_FLAG_NONE, t->id, NGHTTP2_NO_ERROR);
+    return 0;
+}
+
 static int on_data(nghttp2_session *ng, uint8_t flags, int32_t id, const uint8_t *p, size_t n,
                    void *who)
 {
@@ -144,6 +153,7 @@ static int on_data(nghttp2_session *ng, uint8_t flags, int32_t id, const uint8_t
     h2_stream *t = h2_stream_of(s, id);
     if (!t || t->why.code) return 0;
     str bytes = {(const char *)p, n};
+    if (t->lingers) return pass_over(s, t, n);
     s->heard += n;
     if (!s->o.server) return http_message_body(&t->m, bytes, &t->why) ? 0 : refuse(s, id);
     if (!t->ended && !t->m.body.n) t->m.expected = expected_of(&t->m, bytes);
@@ -204,6 +214,8 @@ static int on_close(nghttp2_session *ng, int32_t id, uint32_t code, void *who)
     h2 *s = who;
     h2_stream *t = h2_stream_of(s, id);
     if (!t) return 0;
+    if (t->lingers) s->n_lingering--;
+    t->lingers = false;
     nghttp2_session_set_stream_user_data(ng, id, NULL);
     close_stream(s, t, code);
     return 0;
@@ -228,7 +240,17 @@ static void justify_windows(h2 *s, size_t sent)
     s->idle_frames -= n < s->idle_frames ? (uint32_t)n : s->idle_frames;
 }
 
-/* An answer that went out before all of the request came: the rest is not wanted. */
+/* Its response is out: only a little of it stays. */
+static void let_linger(h2 *s, h2_stream *t)
+{
+    s->owes -= t->owes;
+    t->owes = H2_STREAM_COST;
+    s->owes += t->owes;
+    buf_free(&t->owned);
+    s->n_lingering += !t->lingers;
+    t->lingers = true;
+}
+
 static int on_sent(nghttp2_session *ng, const nghttp2_frame *f, void *who)
 {
     h2 *s = who;
@@ -237,8 +259,8 @@ static int on_sent(nghttp2_session *ng, const nghttp2_frame *f, void *who)
     if (s->o.server && is_abuse(s, f)) return NGHTTP2_ERR_CALLBACK_FAILURE;
     if (!s->o.server || !end || (f->hd.type != NGHTTP2_DATA && f->hd.type != NGHTTP2_HEADERS))
         return 0;
-    if (nghttp2_session_get_stream_remote_close(ng, f->hd.stream_id) == 0)
-        nghttp2_submit_rst_stream(ng, NGHTTP2_FLAG_NONE, f->hd.stream_id, NGHTTP2_NO_ERROR);
+    h2_stream *t = h2_stream_of(s, f->hd.stream_id);
+    if (t && nghttp2_session_get_stream_remote_close(ng, f->hd.stream_id) == 0) let_linger(s, t);
     return 0;
 }
 

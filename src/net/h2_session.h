@@ -30,6 +30,9 @@ typedef struct h2_stream {
     bool held;     /* ... and not answered */
     buf owned;     /* server: the answer's body */
     size_t owes;   /* server: counted in the session's */
+    bool lingers;  /* server: answered, and the request is still coming ... */
+    bool old;      /* ... since before the last h2_reset_lingering */
+    size_t passed; /* bytes that came since, and were dropped */
     bool trailing; /* the headers that arrive now are trailers */
 } h2_stream;
 
@@ -46,6 +49,7 @@ struct h2 {
     uint32_t broken;      /* server: streams that we had to reset, less those that were answered */
     size_t n_reading;     /* server: requests that are not complete */
     size_t owes;          /* server */
+    size_t n_lingering;   /* server: streams that linger */
     uint64_t heard;       /* server */
     h2_work done;         /* in the call of h2_feed_some that runs */
     const h2_work *most;  /* of it; NULL: no limit */

@@ -10,6 +10,9 @@
 #include <unistd.h>
 
 enum { ACCEPTS_A_ROUND = 64 };
+/* When it drains: connections that said nothing for so long end at once, others after a grace. */
+#define QUIET_NS NS_PER_S
+#define GRACE_NS (NS_PER_S / 4)
 
 /* ---- accepting ---- */
 
@@ -52,6 +55,7 @@ static void take_client(listener *l, int fd, const struct sockaddr_storage *a, s
     c->first = (loop_watch){fd, client_on_first, c};
     c->tick = (loop_timer){.due = client_on_tick, .who = c};
     c->turn = (loop_timer){.due = client_on_turn, .who = c};
+    c->passing = (loop_timer){.due = client_on_passing, .who = c};
     name_peer(c, a, n);
     client_enlist(c);
     s->n.connections++, s->n.accepted++;
@@ -91,6 +95,48 @@ static void on_connection(void *who, uint32_t events)
     }
 }
 
+/* ---- draining ---- */
+
+static void stop_listening(http_server *s)
+{
+    loop_disarm(s->loop, &s->rest);
+    for (size_t i = 0; i < s->n_listeners; i++) {
+        loop_watch *w = &s->listeners[i].watch;
+        if (w->fd < 0) continue;
+        loop_forget(s->loop, w);
+        close(w->fd);
+        w->fd = -1;
+    }
+}
+
+/* It said nothing for a while, or had its time to: if it is to be heard yet, it said so already. */
+static bool may_end(const client *c, uint64_t quiet_ns)
+{
+    return client_is_idle(c) && loop_now(c->s->loop) - c->since >= quiet_ns &&
+           !client_has_spoken(c);
+}
+
+static void end_quiet(http_server *s, uint64_t quiet_ns)
+{
+    for (client *c = s->oldest, *next; c; c = next) {
+        next = c->next;
+        bool outer = client_enter(c);
+        if (c->h2 && (!quiet_ns || may_end(c, quiet_ns))) {
+            client_say_goodbye(c);
+            client_close_when_out(c);
+        } else if (c->h2) {
+            h2_announce_drain(c->h2);
+            client_flush_h2(c);
+        } else if (may_end(c, quiet_ns)) {
+            c->closing = true; /* behind the answer that it is still taking */
+            if (!c->conn || !conn_unsent(c->conn)) client_end(c);
+        }
+        client_leave(c, outer);
+    }
+}
+
+static void on_drain(void *who) { end_quiet(who, 0); }
+
 /* ---- the server ---- */
 
 http_server *http_server_open(loop *l, const http_limits *o, const http_server_events *ev, err *e)
@@ -100,6 +146,7 @@ http_server *http_server_open(loop *l, const http_limits *o, const http_server_e
     *s = (http_server){.loop = l, .ev = *ev};
     http_server_limits(s, o);
     s->rest = (loop_timer){.due = on_rested, .who = s};
+    s->drain = (loop_timer){.due = on_drain, .who = s};
     s->relief = (loop_timer){.due = http_server_on_relief, .who = s};
     return s;
 }
@@ -139,35 +186,17 @@ bool http_server_listen(http_server *s, int fd, tls_context *t, bool plain, err 
 
 void http_server_tls(http_server *s, tls_context *t) { s->tls = t; }
 
-static void stop_listening(http_server *s)
-{
-    loop_disarm(s->loop, &s->rest);
-    for (size_t i = 0; i < s->n_listeners; i++) {
-        loop_watch *w = &s->listeners[i].watch;
-        if (w->fd < 0) continue;
-        loop_forget(s->loop, w);
-        close(w->fd);
-        w->fd = -1;
-    }
-}
-
+/* A request may be on its way on every connection that was busy a moment ago: it is answered, and the response says that it is the
+ * last one.  So it is on connections that nobody accepted yet. */
 void http_server_drain(http_server *s)
 {
     if (s->draining) return;
+    for (size_t i = 0; i < s->n_listeners; i++)
+        if (s->listeners[i].watch.fd >= 0) on_connection(&s->listeners[i], EPOLLIN);
     s->draining = true;
     stop_listening(s);
-    for (client *c = s->oldest, *next; c; c = next) {
-        next = c->next;
-        bool outer = client_enter(c);
-        if (c->h2) {
-            client_say_goodbye(c);
-            client_close_when_out(c);
-        } else if (client_is_idle(c)) {
-            c->closing = true; /* behind the answer that it is still taking */
-            if (!c->conn || !conn_unsent(c->conn)) client_end(c);
-        }
-        client_leave(c, outer);
-    }
+    end_quiet(s, QUIET_NS);
+    loop_arm(s->loop, &s->drain, loop_now(s->loop) + GRACE_NS);
 }
 
 bool http_server_idle(const http_server *s) { return !s->oldest; }
@@ -190,6 +219,7 @@ void http_server_close(http_server *s)
     stop_listening(s);
     while (s->oldest) flush_last(s->oldest);
     loop_disarm(s->loop, &s->relief);
+    loop_disarm(s->loop, &s->drain);
     spares_free(&s->pool.spares);
     free(s);
 }

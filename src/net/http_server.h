@@ -89,7 +89,8 @@ void http_server_limits(http_server *s, const http_limits *o);
 /* For connections from now on. */
 void http_server_tls(http_server *s, tls_context *t);
 
-/* Takes no more connections; open ones are told to end (GOAWAY, Connection: close) once their requests are answered. */
+/* Takes no more connections.  Requests that are under way, or come within a quarter of a second on connections that were busy, are
+ * answered; then each connection ends (GOAWAY, Connection: close), whether or not its client pauses. */
 void http_server_drain(http_server *s);
 bool http_server_idle(const http_server *s); /* no connection is left */
 

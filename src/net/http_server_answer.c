@@ -67,7 +67,7 @@ static bool answer_http1(client *c, const http_response *r, bool bare, err *e)
     if (r->body && !bare) put_body(c->conn, r->body);
     conn_flush(c->conn);
     c->closing |= !keep;
-    c->unread |= c->message.trouble != HTTP_WHOLE;
+    c->unread |= c->message.trouble != HTTP_WHOLE || c->s->draining; /* it may have gone on */
     return !b->failed || err_set(e, ERR_LIMIT, "out of memory");
 }
 

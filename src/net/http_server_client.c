@@ -12,6 +12,8 @@ enum {
 };
 
 #define LINGER_NS (5 * NS_PER_S)
+/* HTTP/2: so long at least, twice as long at most. */
+#define PASSING_NS (5 * NS_PER_S / 2)
 #define DRAIN_LINGER_NS NS_PER_S
 /* While answers over the limit wait: who takes less than this, in a second or more, is closed. */
 #define OWED_RATE ((uint64_t)1 << 20)
@@ -60,7 +62,7 @@ void client_count_owed(client *c)
     s->owed = s->owed - c->owed + owed;
     if (!c->owed != !owed) {
         c->owes_since = owed ? loop_now(s->loop) : 0;
-        c->owes_sent = owed ? conn_sent(c->conn) : 0;
+        c->owes_acked = owed ? conn_acked(c->conn) : 0;
     }
     c->owed = owed;
     if (s->large && (!s->large->owed || s->owed <= s->o.answers)) s->large = NULL;
@@ -97,7 +99,7 @@ static bool is_deaf(const client *c, uint64_t now, bool over)
     uint64_t ns = now - c->owes_since;
     if (!c->owed) return false;
     if (over && c != c->s->large && ns >= OWED_OVER_NS) return true;
-    return ns >= OWED_NS && conn_sent(c->conn) - c->owes_sent < OWED_RATE * (ns / NS_PER_S);
+    return ns >= OWED_NS && conn_acked(c->conn) - c->owes_acked < OWED_RATE * (ns / NS_PER_S);
 }
 
 /* Answers over the limit wait: of those who do not take theirs the one with the most goes, until it is kept. */
@@ -166,6 +168,7 @@ void client_end(client *c)
     c->dead = true;
     loop_disarm(s->loop, &c->tick);
     loop_disarm(s->loop, &c->turn);
+    loop_disarm(s->loop, &c->passing);
     if (c->first.fd >= 0) {
         loop_forget(s->loop, &c->first);
         close(c->first.fd);
@@ -205,7 +208,20 @@ void client_flush_h2(client *c)
     if (conn_unsent(c->conn) >= PIECE) conn_pause(c->conn, true); /* until on_drained */
     if (taken && !conn_unsent(c->conn)) loop_arm(c->s->loop, &c->turn, 0);
     if (h2_over(c->h2)) c->closing = true;
+    if (h2_lingering(c->h2) && !c->passing.armed)
+        loop_arm(c->s->loop, &c->passing, loop_now(c->s->loop) + PASSING_NS);
     client_count_owed(c);
+}
+
+/* Requests that were answered early have had time to hear of it. */
+void client_on_passing(void *who)
+{
+    client *c = who;
+    bool outer = client_enter(c);
+    h2_reset_lingering(c->h2);
+    client_flush_h2(c);
+    client_close_when_out(c);
+    client_leave(c, outer);
 }
 
 /* GOAWAY lets a client send again what crosses our word on its way, if it gets to hear it: see linger. */
@@ -264,7 +280,7 @@ void client_watch_clock(client *c, uint64_t now)
 }
 
 /* It said something that we have not read yet: if anybody is slow it is us. */
-static bool has_spoken(const client *c)
+bool client_has_spoken(const client *c)
 {
     int n = 0, fd = c->conn ? conn_fd(c->conn) : c->first.fd;
     return (c->h2 && c->rest.n) || (ioctl(fd, FIONREAD, &n) == 0 && n > 0);
@@ -275,13 +291,14 @@ static bool is_stalled(client *c)
 {
     http_server *s = c->s;
     uint64_t least = (uint64_t)s->o.min_rate * tick_ns(s) / NS_PER_S;
-    uint64_t sent = c->conn ? conn_sent(c->conn) : 0, in = c->h2 ? h2_heard(c->h2) : c->in;
+    uint64_t acked = c->conn ? conn_acked(c->conn) : 0, in = c->h2 ? h2_heard(c->h2) : c->in;
     client_count_owed(c);
-    bool out = c->owed && sent - c->sent0 < least;
-    bool slow = out || (!c->owed && client_is_reading(c) && in - c->in0 < least && !has_spoken(c));
+    bool out = c->owed && acked - c->acked0 < least;
+    bool slow =
+        out || (!c->owed && client_is_reading(c) && in - c->in0 < least && !client_has_spoken(c));
     c->slow = slow ? c->slow + 1 : 0;
-    c->in0 = in, c->sent0 = sent;
-    if (c->owed) c->owes_since = loop_now(s->loop), c->owes_sent = sent;
+    c->in0 = in, c->acked0 = acked;
+    if (c->owed) c->owes_since = loop_now(s->loop), c->owes_acked = acked;
     return c->slow >= TICKS;
 }
 
@@ -307,7 +324,7 @@ void client_on_tick(void *who)
         client_leave(c, outer);
         return;
     }
-    if (client_is_heading(c) && age >= s->o.head_ns && !has_spoken(c))
+    if (client_is_heading(c) && age >= s->o.head_ns && !client_has_spoken(c))
         client_end_counted(c, &s->n.closed_slow);
     else if (is_stalled(c))
         client_end_counted(c, &s->n.closed_slow);

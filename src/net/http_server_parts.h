@@ -40,21 +40,22 @@ struct client {
     buf rest;             /* bytes that wait: for the protocol to be known, for an answer */
     http_exchange *exchanges;
     loop_timer tick;
-    loop_timer turn;     /* HTTP/1.1: there is more in `rest`; HTTP/2: to be sent */
-    uint64_t since;      /* of the state that the clock measures: no request, a head */
-    uint64_t in;         /* bytes of requests so far */
-    uint64_t in0, sent0; /* at the last tick */
-    unsigned slow;       /* ticks without min_rate */
-    size_t owed;         /* bytes that answers hold, as counted in the server's */
-    uint64_t owes_since; /* 0: nothing */
-    uint64_t owes_sent;  /* conn_sent then */
-    bool reading;        /* a request has begun (HTTP/2: when bytes came last) */
-    bool closing;        /* as soon as all is out */
-    bool unread;         /* HTTP/1.1: answered before all of the request came */
-    bool lingers;        /* all is out; until the peer has heard it, or LINGER_NS */
-    bool busy, dead;     /* an event is under way; freed after it */
-    bool feeding;        /* HTTP/2: what is answered now goes out right after */
-    uint64_t turn_no;    /* HTTP/2: the turn of the loop that `work` belongs to */
+    loop_timer passing;   /* HTTP/2: streams that linger */
+    loop_timer turn;      /* HTTP/1.1: there is more in `rest`; HTTP/2: to be sent */
+    uint64_t since;       /* of the state that the clock measures: no request, a head */
+    uint64_t in;          /* bytes of requests so far */
+    uint64_t in0, acked0; /* at the last tick */
+    unsigned slow;        /* ticks without min_rate */
+    size_t owed;          /* bytes that answers hold, as counted in the server's */
+    uint64_t owes_since;  /* 0: nothing */
+    uint64_t owes_acked;  /* conn_acked then */
+    bool reading;         /* a request has begun (HTTP/2: when bytes came last) */
+    bool closing;         /* as soon as all is out */
+    bool unread;          /* HTTP/1.1: answered before all of the request came */
+    bool lingers;         /* all is out; until the peer has heard it, or LINGER_NS */
+    bool busy, dead;      /* an event is under way; freed after it */
+    bool feeding;         /* HTTP/2: what is answered now goes out right after */
+    uint64_t turn_no;     /* HTTP/2: the turn of the loop that `work` belongs to */
     h2_work work;
     char peer[72];
 };
@@ -74,6 +75,7 @@ struct http_server {
     http_server_counts n;
     uint64_t turn_no;  /* the turn of the loop that `work` belongs to */
     h2_work work;      /* of all clients */
+    loop_timer drain;  /* connections that may have been busy end now */
     loop_timer relief; /* requests were let go for others: they are to be answered */
     loop_timer rest;   /* from accepting, when there are no descriptors */
     bool draining;
@@ -111,7 +113,9 @@ void client_flush_h2(client *c);    /* what HTTP/2 has to say, as much as is tak
 void client_say_goodbye(client *c); /* HTTP/2: GOAWAY */
 void client_watch_clock(client *c, uint64_t now);
 void client_on_tick(void *who);
-void client_refresh(client *c); /* something was asked or answered */
+void client_on_passing(void *who);
+bool client_has_spoken(const client *c); /* bytes of it wait to be read */
+void client_refresh(client *c);          /* something was asked or answered */
 
 /* ---- http_server_talk.c ---- */
 

@@ -94,7 +94,7 @@ static bool begin_h2(client *c)
     h2_events ev = {.done = h2_done, .failed = h2_failed, .admit = admit, .who = c};
     c->speaks = SPEAKS_HTTP2;
     c->h2 = h2_open(&o, &ev, &e);
-    if (c->h2 && s->draining) h2_drain(c->h2);
+    if (c->h2 && s->draining) (s->drain.armed ? h2_announce_drain : h2_drain)(c->h2);
     return c->h2 != NULL;
 }
 

@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -105,7 +106,8 @@ static int dial(const rig *r)
     struct sockaddr_in a = {.sin_family = AF_INET,
                             .sin_port = htons(r->port),
                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+    assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on), 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
     return fd;
 }
@@ -386,6 +388,8 @@ static void test_taking(void **state)
     hear(b, &over);
     assert_true(over); /* though it came later */
     http_server_drain(r.s);
+    r.skipped += NS_PER_S;
+    spin(&r);
     hear(c, &over);
     assert_true(over);
     static char heard[64 << 10];
@@ -695,6 +699,7 @@ static void test_h2(void **state)
     spin(&r);
     assert_non_null(r.kept);
     http_server_drain(r.s);
+    r.skipped += NS_PER_S;
     spin(&r);
     assert_false(http_server_idle(r.s));
     answer(r.kept);
@@ -702,6 +707,191 @@ static void test_h2(void **state)
     assert_int_equal(h.answers, ARRAY_LEN(asked) + 1);
     assert_true(http_server_idle(r.s));
     http_client_close(c);
+    close_rig(&r);
+}
+
+/* ---- HTTP/2 by hand ---- */
+
+static const char h2_hello[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0";
+enum {
+    HELLO = sizeof h2_hello - 1,
+    FRAME_DATA = 0,
+    FRAME_HEADERS = 1,
+    FRAME_RST = 3,
+    FRAME_GOAWAY = 7
+};
+
+static void put_h2(rig *r, int fd, unsigned kind, unsigned flags, unsigned stream, str body)
+{
+    static unsigned char frame[9 + (16 << 10)];
+    const unsigned char head[9] = {0,
+                                   (unsigned char)(body.n >> 8),
+                                   (unsigned char)body.n,
+                                   (unsigned char)kind,
+                                   (unsigned char)flags,
+                                   0,
+                                   0,
+                                   0,
+                                   (unsigned char)stream};
+    memcpy(frame, head, sizeof head);
+    memcpy(frame + sizeof head, body.p,
+           body.n); /* in one piece: the kernel would wait with the second */
+    ssize_t n = (ssize_t)(sizeof head + body.n);
+    assert_int_equal(send(fd, frame, (size_t)n, MSG_NOSIGNAL), n);
+    spin(r);
+}
+
+/* Frames of this kind that have come; *last: the last byte of the last one; *ended: one had END_STREAM. */
+static unsigned frames_of(int fd, unsigned char kind, unsigned char *last, bool *ended)
+{
+    static unsigned char in[64 << 10];
+    unsigned n = 0;
+    ssize_t k = recv(fd, in, sizeof in, MSG_DONTWAIT);
+    for (const unsigned char *p = in; k >= 9;) {
+        size_t size = 9 + ((size_t)p[0] << 16 | (size_t)p[1] << 8 | p[2]);
+        if (p[3] == kind) n++, *last = p[size - 1];
+        *ended |= p[3] <= FRAME_HEADERS && p[4] & 1;
+        p += size, k -= (ssize_t)size;
+    }
+    return n;
+}
+
+static int dial_h2(rig *r)
+{
+    int fd = dial(r);
+    assert_int_equal(send(fd, h2_hello, HELLO, MSG_NOSIGNAL), HELLO);
+    spin(r);
+    return fd;
+}
+
+#define H2_POST(path) STR("\x83\x86\x04" path "\x01\x01x")
+
+/* A reset right behind an early response makes curl 7.88 drop both: what it still sends is dropped, the reset comes seconds later. */
+static void test_answered_early_h2(void **state)
+{
+    (void)state;
+    static char body[16 << 10];
+    rig r;
+    unsigned char last = 0;
+    bool ended = false;
+    open_rig(&r, &(http_limits){0});
+    int fd = dial_h2(&r);
+    put_h2(&r, fd, FRAME_HEADERS, 4, 1, H2_POST("\x03/no"));
+    assert_int_equal(frames_of(fd, FRAME_RST, &last, &ended), 0);
+    assert_true(ended);
+    for (int i = 0; i < 20; i++) put_h2(&r, fd, FRAME_DATA, 0, 1, (str){body, sizeof body});
+    assert_int_equal(frames_of(fd, FRAME_RST, &last, &ended), 0);
+    assert_int_equal(http_server_count(r.s).held, 0);
+    for (int i = 0; i < 2; i++) r.skipped += 3 * NS_PER_S, spin(&r);
+    assert_int_equal(frames_of(fd, FRAME_RST, &last, &ended), 1);
+    assert_int_equal(last, 0); /* NO_ERROR */
+    ended = false;             /* the others are well */
+    put_h2(&r, fd, FRAME_HEADERS, 5, 3, H2_POST("\x02/a"));
+    frames_of(fd, FRAME_RST, &last, &ended);
+    assert_true(ended);
+    close(fd);
+    close_rig(&r);
+}
+
+/* What is dropped has a limit, that of a body. */
+static void test_early_h2_limit(void **state)
+{
+    (void)state;
+    static char body[16 << 10];
+    rig r;
+    unsigned char last = 1;
+    unsigned resets = 0;
+    bool ended = false;
+    open_rig(&r, &(http_limits){.body = 200000});
+    int fd = dial_h2(&r);
+    put_h2(&r, fd, FRAME_HEADERS, 4, 1, H2_POST("\x03/no"));
+    for (int i = 0; i < 20 && !resets; i++) {
+        put_h2(&r, fd, FRAME_DATA, 0, 1, (str){body, sizeof body});
+        resets = frames_of(fd, FRAME_RST, &last, &ended);
+        assert_true(!resets || i >= 200000 / (16 << 10));
+    }
+    assert_int_equal(resets, 1);
+    assert_int_equal(last, 0);
+    close(fd);
+    close_rig(&r);
+}
+
+/* ---- the end ---- */
+
+/* Requests that cross the end of the server on their way are answered; the response says that it is the last one. */
+static void test_drain_busy(void **state)
+{
+    (void)state;
+    static const char get[] = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n";
+    rig r;
+    bool over, ended = false;
+    unsigned char last = 0;
+    open_rig(&r, &(http_limits){0});
+    int crossing = dial(&r), next = dial(&r), h2 = dial_h2(&r), idle = dial(&r);
+    int endless = dial(&r);
+    say(&r, idle, get), hear(idle, &over);
+    r.skipped += 2 * NS_PER_S;
+    say(&r, crossing, get), hear(crossing, &over);
+    say(&r, next, get), hear(next, &over);
+    put_h2(&r, h2, FRAME_HEADERS, 5, 1, H2_POST("\x02/a"));
+    frames_of(h2, FRAME_GOAWAY, &last, &ended);
+    say(&r, endless, get), hear(endless, &over);
+    int late = dial(&r); /* nobody accepted it yet */
+    assert_int_equal(send(late, get, sizeof get - 1, MSG_NOSIGNAL), sizeof get - 1);
+    assert_int_equal(send(crossing, get, sizeof get - 1, MSG_NOSIGNAL), sizeof get - 1);
+    http_server_drain(r.s);
+    spin(&r);
+    const char *text = hear(crossing, &over);
+    assert_true(strstr(text, "200 OK") && strstr(text, "connection: close") && over);
+    text = hear(late, &over);
+    assert_true(strstr(text, "200 OK") && strstr(text, "connection: close") && over);
+    hear(idle, &over);
+    assert_true(over);
+    say(&r, next, get); /* a moment later, on a connection that was busy */
+    text = hear(next, &over);
+    assert_true(strstr(text, "200 OK") && strstr(text, "connection: close") && over);
+    ended = false;
+    put_h2(&r, h2, FRAME_HEADERS, 5, 3, H2_POST("\x02/b"));
+    assert_int_equal(frames_of(h2, FRAME_GOAWAY, &last, &ended), 1);
+    assert_true(ended);
+    for (int i = 0; i < 50;
+         i++) /* one that never pauses ends all the same, and is answered once more */
+        (void)!send(endless, get, sizeof get - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    spin(&r);
+    text = hear(endless, &over);
+    assert_true(strstr(text, "connection: close") && over);
+    r.skipped += NS_PER_S / 2;
+    spin(&r);
+    ended = false;
+    unsigned requests = r.requests;
+    assert_int_equal(frames_of(h2, FRAME_GOAWAY, &last, &ended), 1);
+    (void)!send(h2, "\0\0\1\1\5\0\0\0\5\x82", 10, MSG_NOSIGNAL | MSG_DONTWAIT);
+    r.skipped += 2 * NS_PER_S;
+    spin(&r);
+    assert_int_equal(r.requests, requests);
+    assert_true(http_server_idle(r.s));
+    close(crossing), close(next), close(h2), close(idle), close(endless), close(late);
+    close_rig(&r);
+}
+
+/* A good download: the kernel takes megabytes at once and then nothing for a while, the client takes some all the time. */
+static void test_slow_download(void **state)
+{
+    (void)state;
+    rig r;
+    open_rig(&r, &(http_limits){0});
+    int fd = dial(&r);
+    say(&r, fd, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
+    for (int i = 0; i < 12; i++) { /* a minute, at 40 KB a second */
+        r.skipped += 5 * NS_PER_S;
+        assert_int_equal(swallow(&r, fd, 200 << 10), 200 << 10);
+    }
+    assert_int_equal(http_server_count(r.s).closed_slow, 0);
+    assert_true(http_server_count(r.s).owed > 0);
+    for (int i = 0; i < 6; i++)
+        r.skipped += 5 * NS_PER_S, spin(&r); /* and who takes nothing is closed */
+    assert_int_equal(http_server_count(r.s).closed_slow, 1);
+    close(fd);
     close_rig(&r);
 }
 
@@ -789,7 +979,9 @@ int main(void)
         cmocka_unit_test(test_addresses),      cmocka_unit_test(test_taking),
         cmocka_unit_test(test_long_path),      cmocka_unit_test(test_long_line),
         cmocka_unit_test(test_answered_last),  cmocka_unit_test(test_room),
-        cmocka_unit_test(test_over),
+        cmocka_unit_test(test_over),           cmocka_unit_test(test_answered_early_h2),
+        cmocka_unit_test(test_early_h2_limit), cmocka_unit_test(test_drain_busy),
+        cmocka_unit_test(test_slow_download),
     };
     return cmocka_run_group_tests_name("http_server", tests, NULL, NULL);
 }
