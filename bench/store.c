@@ -389,7 +389,8 @@ static void number(numbering *n, const model *m, results *r)
     double t = cpu_seconds();
     arena_reset(&n->item);
     if (!n->b.a && !builder_init(&n->b, &n->a)) abort();
-    if (!known_begin(&n->k, &n->b, m, &n->item)) abort();
+    const known_hashes *h = known_hash(n->k.seed, m, &n->item);
+    if (!h || !known_begin(&n->k, &n->b, m, h, &n->item)) abort();
     const profile *p = &m->profiles.v[0];
     for (size_t i = 0; i < p->n_samples; i++) n->sum += known_stack(&n->k, p->stack[i]);
     r->number_s += cpu_seconds() - t;

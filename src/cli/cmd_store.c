@@ -367,6 +367,7 @@ exit_code cmd_store(cli *c)
                     .read_only = !x->writes,
                     .must_exist = !import,
                     .no_threads = true,
+                    .threads = STORE_ALL_CORES,
                     .say = on_say,
                     .who = c};
     store *s = store_open(c->args[1], &o, &e);

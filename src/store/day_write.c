@@ -9,16 +9,15 @@
 enum { AHEAD = 40 };                         /* samples */
 enum { INDEXES = 16 << 20, ITEM = 4 << 20 }; /* bytes that huge pages are asked for */
 
-static bool no_memory(err *e)
+bool day_writer_no_memory(err *e)
 {
     return err_set(e, ERR_LIMIT, "the dictionary does not fit the memory budget");
 }
 
 /* ---- rows ---- */
 
-/* One row: integers, then blobs. */
-static bool insert(day_writer *w, sqlite3_stmt *s, const int64_t *numbers, int n, const str *blobs,
-                   int n_blobs, err *e)
+bool day_writer_insert(day_writer *w, sqlite3_stmt *s, const int64_t *numbers, int n,
+                       const str *blobs, int n_blobs, err *e)
 {
     bool row;
     sqlite3_reset(s);
@@ -34,9 +33,9 @@ static bool insert(day_writer *w, sqlite3_stmt *s, const int64_t *numbers, int n
 static bool insert_once(day_writer *w, const char *sql, const int64_t *numbers, int n,
                         const buf *blob, err *e)
 {
-    if (blob->failed) return no_memory(e);
+    if (blob->failed) return day_writer_no_memory(e);
     sqlite3_stmt *s = database_prepare(&w->db, sql, e);
-    bool ok = s && insert(w, s, numbers, n, &(str){blob->p, blob->n}, 1, e);
+    bool ok = s && day_writer_insert(w, s, numbers, n, &(str){blob->p, blob->n}, 1, e);
     sqlite3_finalize(s);
     return ok;
 }
@@ -147,7 +146,7 @@ static bool load(day_writer *w, const day_opts *o, err *e)
 {
     day *d = day_open(o, w->name, 0, e);
     bool ok = d && day_begin(d, &w->z, e);
-    if (ok && !(interner_load(&w->x, &d->t) && load_series(w, d))) ok = no_memory(e);
+    if (ok && !(interner_load(&w->x, &d->t) && load_series(w, d))) ok = day_writer_no_memory(e);
     w->saved = tables_count(interner_tables(&w->x));
     w->saved_series = w->series.n;
     if (d) day_end(d);
@@ -166,7 +165,7 @@ day_writer *day_writer_open(const day_opts *o, day_name name, size_t memory, err
     huge_reserve(&w->item, ITEM);
     w->known.seed = o->seed;
     bool ok = database_open(&w->db, o, name, e);
-    if (ok && !interner_init(&w->x, &w->a)) ok = no_memory(e);
+    if (ok && !interner_init(&w->x, &w->a)) ok = day_writer_no_memory(e);
     ok = ok && load(w, o, e);
     ok = ok && (w->put_block = database_prepare(
                     &w->db, "INSERT INTO block VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", e));
@@ -196,6 +195,7 @@ void day_writer_close(day_writer *w)
     arena_free(&w->item);
     zipper_free(&w->z);
     known_free(&w->known);
+    block_rows_free(w->rows);
     buf_free(&w->scratch);
     buf_free(&w->out);
     buf_free(&w->keys);
@@ -213,8 +213,9 @@ static bool put_payload(day_writer *w, str payload, uint64_t *row, err *e)
     buf_reset(&w->out);
     put_zipped(&w->out, payload, ZIP_REPEATS, &w->z);
     seal_bytes(&w->out, SEAL_PAYLOAD);
-    if (w->out.failed) return no_memory(e);
-    if (!insert(w, w->put_payload, NULL, 0, &(str){w->out.p, w->out.n}, 1, e)) return false;
+    if (w->out.failed) return day_writer_no_memory(e);
+    if (!day_writer_insert(w, w->put_payload, NULL, 0, &(str){w->out.p, w->out.n}, 1, e))
+        return false;
     *row = (uint64_t)sqlite3_last_insert_rowid(w->db.db);
     return true;
 }
@@ -267,7 +268,7 @@ static bool number_samples(day_writer *w, const profile *p, uint32_t series_i, e
         const series_stack *s = stack_of(w, p->stack[i], series_i);
         span attrs = spans_at(&p->attr_span, i);
         uint32_t list = list_of(w, refs_at(&m->sample_attrs, attrs), attrs.n, series_i);
-        if (!s || list == UINT32_MAX || w->x.b.failed) return no_memory(e);
+        if (!s || list == UINT32_MAX || w->x.b.failed) return day_writer_no_memory(e);
         block_builder *b = &w->series.v[series_i].b;
         block_add_stack(b, s->near, s->far);
         block_add_list(b, list);
@@ -285,14 +286,14 @@ static bool add_profile(day_writer *w, const item *x, const block_profile *commo
     uint32_t series_i = series_of(w, g, p);
     if (series_i == UINT32_MAX ||
         !graft_attrs(g, refs_at(&g->m->dict.attr_refs, p->attrs), p->attrs.n))
-        return no_memory(e);
+        return day_writer_no_memory(e);
     f.attrs = interner_list(&w->x, g->scratch.v, p->attrs.n);
     f.format = builder_string(&w->x.b, p->original_payload_format);
     if (!put_payload(w, p->original_payload, &f.payload, e)) return false;
     if (day_writer_local(w, series_i, LOCAL_PROFILE_LIST, f.attrs) == UINT32_MAX)
-        return no_memory(e);
+        return day_writer_no_memory(e);
     if (w->x.b.failed || !block_add_profile(&w->series.v[series_i].b, &w->run, g->m, p, &f))
-        return no_memory(e);
+        return day_writer_no_memory(e);
     w->n_profiles++;
     w->n_samples += p->n_samples;
     return number_samples(w, p, series_i, e);
@@ -300,14 +301,16 @@ static bool add_profile(day_writer *w, const item *x, const block_profile *commo
 
 static bool flush(day_writer *w, err *e);
 
-bool day_writer_add(day_writer *w, uint64_t seq, const item *x, const model *m, err *e)
+bool day_writer_add(day_writer *w, uint64_t seq, const item *x, const model *m,
+                    const known_hashes *h, err *e)
 {
     if (!begin(w, e)) return false;
     if (w->run.used > w->max_run && !flush(w, e)) return false;
     arena_reset(&w->item);
     memset(w->lists, 0, sizeof w->lists);
     w->stacks = arena_new(&w->item, series_stack, dict_n_stacks(&m->dict));
-    if (!w->stacks || !known_begin(&w->known, &w->x.b, m, &w->item)) return no_memory(e);
+    if (!w->stacks || !known_begin(&w->known, &w->x.b, m, h, &w->item))
+        return day_writer_no_memory(e);
     block_profile common = {.seq = seq,
                             .received = x->received,
                             .n_bytes = x->n_bytes,
@@ -362,7 +365,7 @@ static bool save_series(day_writer *w, err *e)
     return true;
 }
 
-static bool save_local(day_writer *w, uint32_t series_i, err *e)
+bool day_writer_save_local(day_writer *w, uint32_t series_i, err *e)
 {
     writer_series *s = &w->series.v[series_i];
     bool any_new = false;
@@ -382,45 +385,9 @@ static bool save_local(day_writer *w, uint32_t series_i, err *e)
     return true;
 }
 
-bool day_writer_save_block(day_writer *w, uint32_t series_i, const block_builder *b, int64_t id,
-                           err *e)
-{
-    buf_reset(&w->scratch);
-    buf_reset(&w->out);
-    if (!block_put_marks(b, &w->run, &w->scratch)) return no_memory(e);
-    block_put(b, &w->out, &w->z);
-    seal_bytes(&w->out, SEAL_BLOCK + ((uint64_t)id << 8));
-    if (w->out.failed || w->scratch.failed) return no_memory(e);
-    int64_t numbers[] = {id,
-                         series_i + 1,
-                         time_in(b->first),
-                         time_in(b->last),
-                         (int64_t)b->ids.n,
-                         (int64_t)b->stack.n,
-                         (int64_t)b->n_observations,
-                         b->total};
-    w->first = b->first < w->first ? b->first : w->first;
-    w->last = b->last > w->last ? b->last : w->last;
-    return insert(w, w->put_block, numbers, 8, (str[]){buf_view(&w->scratch), buf_view(&w->out)}, 2,
-                  e) &&
-           (day_writer_note_block(w, series_i, id, b->ids.n + b->stack.n + b->n_observations) ||
-            no_memory(e));
-}
-
 static bool flush(day_writer *w, err *e)
 {
-    uint64_t last;
-    if (!save_tables(w, e) || !save_series(w, e) ||
-        !database_number(&w->db, "SELECT max(id) FROM block", &last, e))
-        return false;
-    for (uint32_t i = 0; i < w->series.n; i++) {
-        if (!w->series.v[i].b.ids.n) continue;
-        if (!save_local(w, i, e) ||
-            !day_writer_save_block(w, i, &w->series.v[i].b, (int64_t)++last, e) ||
-            !day_writer_merge(w, i, e))
-            return false;
-        w->series.v[i].b = (block_builder){0};
-    }
+    if (!save_tables(w, e) || !save_series(w, e) || !day_writer_save_blocks(w, e)) return false;
     arena_reset(&w->run);
     return true;
 }

@@ -1,5 +1,6 @@
 /* store/day_write.h - fills a day file: models in, blocks, dictionary deltas and series out, in one transaction. */
 #pragma once
+#include "store/crew.h"
 #include "store/day.h"
 #include "store/item.h"
 #include "store/known.h"
@@ -35,6 +36,8 @@ typedef struct series_stack {
     uint32_t near, far;
 } series_stack;
 
+typedef struct block_row block_row;
+
 typedef struct day_writer {
     day_name name;
     database db;
@@ -57,6 +60,8 @@ typedef struct day_writer {
     size_t max_run, max_tables;
     sqlite3_stmt *put_block, *get_block, *drop_block, *put_payload;
     bool begun;
+    crew *crew;                                  /* helps to write out; NULL: nobody does */
+    block_row *rows;                             /* that are being made */
     uint64_t n_samples, n_profiles, first, last; /* of this transaction */
 } day_writer;
 
@@ -69,8 +74,10 @@ void day_writer_close(day_writer *w);
 /* Is the dictionary so large that a new part should begin? */
 bool day_writer_full(const day_writer *w);
 
-/* Adds the profiles of an item that are not to be skipped; m is what its bytes say. */
-NODISCARD bool day_writer_add(day_writer *w, uint64_t seq, const item *x, const model *m, err *e);
+/* Adds the profiles of an item that are not to be skipped; m is what its bytes say, h its hashes (known_hash with the seed of
+ * the files). */
+NODISCARD bool day_writer_add(day_writer *w, uint64_t seq, const item *x, const model *m,
+                              const known_hashes *h, err *e);
 /* Keeps an item that columns cannot be made of as received: `bytes` is all of it, x what of it could be read. */
 NODISCARD bool day_writer_add_raw(day_writer *w, uint64_t seq, const item *x, str bytes, str why,
                                   err *e);
@@ -82,8 +89,17 @@ NODISCARD bool day_writer_commit(day_writer *w, uint64_t through, err *e);
 /* The number that the series has for a stack or list of the file; LOCAL_FAR: it has none; UINT32_MAX: no memory. */
 #define LOCAL_FAR (UINT32_MAX - 1)
 uint32_t day_writer_local(day_writer *w, uint32_t series_i, local_kind kind, uint32_t id);
+/* Makes the row of a block and writes it. */
 NODISCARD bool day_writer_save_block(day_writer *w, uint32_t series_i, const block_builder *b,
                                      int64_t id, err *e);
+/* Writes the columns of every series out, with its numbers (day_flush.c). */
+NODISCARD bool day_writer_save_blocks(day_writer *w, err *e);
+void block_rows_free(block_row *v);
+NODISCARD bool day_writer_save_local(day_writer *w, uint32_t series_i, err *e);
+/* One row: integers, then blobs. */
+NODISCARD bool day_writer_insert(day_writer *w, sqlite3_stmt *s, const int64_t *numbers, int n,
+                                 const str *blobs, int n_blobs, err *e);
+bool day_writer_no_memory(err *e); /* always false */
 
 /* Small blocks of a series that came one after the other become one, in the transaction at hand (day_merge.c): who sends
  * little has a block a run, and most of such a block is its frame. */

@@ -1,5 +1,6 @@
 #include "store/embedded.h"
 
+#include "store/embedded_ahead.h"
 #include "store/huge.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -41,7 +42,10 @@ static bool part_of(embedded *x, int64_t day_number, day_name *out, err *e)
 typedef struct run {
     embedded *x;
     journal_scan *scan;
-    uint64_t bytes;   /* of the journal, so far */
+    crew *crew;       /* NULL: nobody helps */
+    ahead *ahead;     /* NULL: items are decoded in their turn */
+    uint64_t n_read;  /* bytes of the journal, so far */
+    uint64_t bytes;   /* of what was added */
     uint64_t through; /* committed */
     uint64_t last;    /* added */
     uint64_t committed_bytes, committed_items, n_items;
@@ -92,7 +96,7 @@ static bool open_file(embedded *x, day_name name, err *e)
 }
 
 /* The writer of the file that the item belongs to. */
-static bool choose_file(run *r, const item *i, err *e)
+static bool find_file(run *r, const item *i, err *e)
 {
     embedded *x = r->x;
     int64_t day_number = (int64_t)(i->received / DAY_NS);
@@ -113,23 +117,38 @@ static bool choose_file(run *r, const item *i, err *e)
     return open_file(x, name, e);
 }
 
+static bool choose_file(run *r, const item *i, err *e)
+{
+    if (!find_file(r, i, e)) return false;
+    r->x->w->crew = r->crew;
+    return true;
+}
+
 /* ---- an item ---- */
 
+static bool add_model(run *r, const ahead_item *a, const item *i, const model *m,
+                      const known_hashes *h, err *e)
+{
+    if (m->profiles.n != i->n_profiles)
+        return err_set(e, ERR_MALFORMED, "it says %zu profiles and has %zu", i->n_profiles,
+                       m->profiles.n);
+    if (!h) return err_set(e, ERR_LIMIT, "its dictionary does not fit the memory budget");
+    return day_writer_add(r->x->w, a->seq, i, m, h, e);
+}
+
 /* Columns of what the item says.  ERR_LIMIT: it does not fit the memory. */
-static bool add_columns(run *r, uint64_t seq, const item *i, size_t budget, err *e)
+static bool add_columns(run *r, const ahead_item *a, const item *i, size_t budget, err *e)
 {
     embedded *x = r->x;
     model m;
+    if (a->m) return add_model(r, a, i, a->m, a->hashes, e);
     arena_reset(&x->item);
     if (!x->item.spare) huge_reserve(&x->item, MESSAGE);
     x->item.budget = budget;
     if (!otlp_decode(i->bytes.p, i->bytes.n, &(otlp_decode_opts){.layout = i->layout}, &x->item, &m,
                      e))
         return false;
-    if (m.profiles.n != i->n_profiles)
-        return err_set(e, ERR_MALFORMED, "it says %zu profiles and has %zu", i->n_profiles,
-                       m.profiles.n);
-    return day_writer_add(x->w, seq, i, &m, e);
+    return add_model(r, a, i, &m, known_hash(x->files.seed, &m, &x->item), e);
 }
 
 /* What columns cannot be made of stays what it was: questions look at it, too. */
@@ -143,16 +162,17 @@ static bool add_as_received(run *r, uint64_t seq, const item *i, str bytes, cons
     return day_writer_add_raw(x->w, seq, i, bytes, str_of(text), e);
 }
 
-static bool add_item(run *r, uint64_t seq, const item *i, str bytes, err *e)
+static bool add_item(run *r, const ahead_item *a, const item *i, err *e)
 {
     embedded *x = r->x;
-    bool alone = seq == x->heavy;
+    bool alone = a->seq == x->heavy;
     err why = {0};
-    if (alone && x->heavy_why.code) return add_as_received(r, seq, i, bytes, &x->heavy_why, e);
-    if (add_columns(r, seq, i, alone ? ALONE * x->o.memory : x->o.memory, &why)) return true;
-    if (why.code == ERR_MALFORMED) return add_as_received(r, seq, i, bytes, &why, e);
+    if (alone && x->heavy_why.code)
+        return add_as_received(r, a->seq, i, a->bytes, &x->heavy_why, e);
+    if (add_columns(r, a, i, alone ? ALONE * x->o.memory : x->o.memory, &why)) return true;
+    if (why.code == ERR_MALFORMED) return add_as_received(r, a->seq, i, a->bytes, &why, e);
     if (why.code == ERR_LIMIT) { /* first alone, then not at all */
-        x->heavy = seq;
+        x->heavy = a->seq;
         x->heavy_why = alone ? why : (err){0};
         r->heavy = true;
     }
@@ -160,24 +180,33 @@ static bool add_item(run *r, uint64_t seq, const item *i, str bytes, err *e)
     return false;
 }
 
-static bool compact_item(void *who, uint64_t seq, str bytes, err *e)
+static bool compact_item(void *who, const ahead_item *a, err *e)
 {
     run *r = who;
     embedded *x = r->x;
     item i;
-    bool more = r->last != r->through;
-    if (r->bytes >= x->o.max_raw || (more && seq == x->heavy)) /* the rest is for the next run */
-        return r->scan->stop = r->full = true, true;
-    bool whole = take_item(bytes, &i);
+    bool whole = take_item(a->bytes, &i);
     if (!whole) i = (item){.received = x->world->wall(x->world->who)};
     if (!choose_file(r, &i, e)) return false;
     static const err damaged = {.code = ERR_MALFORMED, .msg = "its facts cannot be read"};
-    if (!(whole ? add_item(r, seq, &i, bytes, e) : add_as_received(r, seq, &i, bytes, &damaged, e)))
+    if (!(whole ? add_item(r, a, &i, e) : add_as_received(r, a->seq, &i, a->bytes, &damaged, e)))
         return false;
-    r->last = seq;
-    r->bytes += bytes.n + JOURNAL_RECORD;
+    r->last = a->seq;
+    r->bytes += a->bytes.n + JOURNAL_RECORD;
     r->n_items++;
     return true;
+}
+
+static bool on_record(void *who, uint64_t seq, str bytes, err *e)
+{
+    run *r = who;
+    const embedded *x = r->x;
+    bool more = r->last != r->through;
+    if (r->n_read >= x->o.max_raw || (more && seq == x->heavy)) /* the rest is for the next run */
+        return r->scan->stop = r->full = true, true;
+    r->n_read += bytes.n + JOURNAL_RECORD;
+    if (r->ahead) return ahead_put(r->ahead, seq, bytes, e);
+    return compact_item(r, &(ahead_item){.seq = seq, .bytes = bytes}, e);
 }
 
 /* What was compacted is no longer raw. */
@@ -212,7 +241,9 @@ static bool run_through(run *r, uint64_t durable, err *e)
     r->last = r->through;
     journal_scan s = {.from = r->through + 1, .to = durable, .once = true};
     r->scan = &s;
-    if (!journal_read(x->vfs, x->dir, &s, compact_item, r, e)) return false;
+    if (!journal_read(x->vfs, x->dir, &s, on_record, r, e) ||
+        (r->ahead && !ahead_drain(r->ahead, e)))
+        return false;
     if (!r->full && s.last < durable) { /* lost to damage: said, and not waited for */
         if (!x->w && !choose_file(r, &(item){.received = now}, e)) return false;
         r->last = durable;
@@ -227,10 +258,32 @@ static bool run_through(run *r, uint64_t durable, err *e)
     return commit(r, e);
 }
 
+/* Threads that compact: one, unless there is more to do than a run takes.  A heavy item is taken without any beside it. */
+static unsigned n_threads(const embedded *x, uint64_t raw_bytes)
+{
+    unsigned n = x->o.threads ? x->o.threads : x->o.no_threads ? 1 : STORE_ALL_CORES;
+    if (x->heavy || raw_bytes <= x->o.max_raw) return 1;
+    long cores = n == STORE_ALL_CORES ? sysconf(_SC_NPROCESSORS_ONLN) : (long)n;
+    return cores < 1 ? 1 : (unsigned)cores;
+}
+
+/* run_through, with helpers where they are worth it. */
+static bool run_together(run *r, uint64_t durable, uint64_t raw_bytes, err *e)
+{
+    embedded *x = r->x;
+    r->crew = crew_open(n_threads(x, raw_bytes) - 1);
+    if (r->crew) r->ahead = ahead_open(r->crew, x->o.memory / 4, x->files.seed, compact_item, r);
+    bool ok = run_through(r, durable, e);
+    ahead_close(r->ahead);
+    if (x->w) x->w->crew = NULL;
+    if (r->crew) crew_close(r->crew);
+    return ok;
+}
+
 bool embedded_run(embedded *x, bool force, bool *done, err *e)
 {
     pthread_mutex_lock(&x->lock);
-    uint64_t now = x->world->wall(x->world->who), durable = x->durable;
+    uint64_t now = x->world->wall(x->world->who), durable = x->durable, raw_bytes = x->raw_bytes;
     bool due = x->raw_items && (force || x->raw_bytes >= x->o.max_raw ||
                                 (now > x->oldest_raw && now - x->oldest_raw > x->o.max_raw_age));
     run r = {.x = x, .through = x->through, .last = x->through};
@@ -238,7 +291,7 @@ bool embedded_run(embedded *x, bool force, bool *done, err *e)
     *done = !due;
     if (!due) return true;
     err why = {0};
-    bool ok = run_through(&r, durable, &why);
+    bool ok = run_together(&r, durable, raw_bytes, &why);
     if (!ok) { /* what was begun is forgotten; the journal has it all */
         end_file(x);
         ok = r.heavy; /* the next run goes on in another way */

@@ -193,18 +193,23 @@ static bool find_stacks(known *k, arena *a)
     return true;
 }
 
-bool known_begin(known *k, builder *to, const model *m, arena *a)
+const known_hashes *known_hash(uint64_t seed, const model *m, arena *a)
 {
     hasher x;
-    size_t n = m->dict.locations.n;
-    k->location = arena_array(a, n, sizeof(hash128));
-    if (!k->location || !graft_init(&k->g, to, m, a) || !hasher_open(&x, m, k->seed, a))
-        return false;
-    hash_tables(&x, k->location);
+    hash128 *out = arena_array(a, m->dict.locations.n, sizeof *out);
+    if (!out || !hasher_open(&x, m, seed, a)) return NULL;
+    hash_tables(&x, out);
     bool ok = !x.value.failed;
     buf_free(&x.value);
-    for (size_t i = 0; i < n; i++) k->g.location[i] = find(&k->locations, k->location[i]);
-    return ok && find_stacks(k, a);
+    return ok ? out : NULL;
+}
+
+bool known_begin(known *k, builder *to, const model *m, const known_hashes *h, arena *a)
+{
+    k->location = h;
+    if (!h || !graft_init(&k->g, to, m, a)) return false;
+    for (size_t i = 0; i < m->dict.locations.n; i++) k->g.location[i] = find(&k->locations, h[i]);
+    return find_stacks(k, a);
 }
 
 /* New locations of a stack, from the root: what stacks share is numbered first. */

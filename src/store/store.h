@@ -16,6 +16,7 @@
  * called by any thread at any time.  Questions to one store are answered one after the other: who wants several at once
  * opens the directory again with `read_only`.  Memory of answers is the caller's arena, and its budget the limit. */
 #pragma once
+#include <limits.h>
 #include "base/err.h"
 #include "base/str.h"
 #include "model/ledger.h"
@@ -30,6 +31,7 @@ typedef struct store store;
 #define STORE_MAX_QUEUE ((size_t)64 << 20)
 #define STORE_MEMORY ((size_t)128 << 20)
 enum { STORE_MAX_KEYS = 1 << 19 };
+#define STORE_ALL_CORES UINT_MAX
 
 /* What a line is about. */
 typedef enum store_said {
@@ -51,6 +53,8 @@ typedef struct store_opts {
     bool no_sync;         /* "durable" means: handed to the kernel.  For tests and benches */
     bool
         no_threads; /* nothing happens but in store_commit and store_work, which the caller calls */
+    unsigned
+        threads; /* that compact when more waits than max_raw; 0: STORE_ALL_CORES, or one with no_threads */
     const world *world; /* NULL: the machine's own */
     const char *vfs;    /* name of an SQLite VFS that all files go through; NULL: the usual */
     /* Failpoints of tests: called with "written", "synced", "compacted", ...; NULL: nobody. */

@@ -30,7 +30,7 @@ static void file_free(file *f)
 static void begin(file *f, const model *m)
 {
     arena_reset(&f->item);
-    assert_true(known_begin(&f->k, &f->b, m, &f->item));
+    assert_true(known_begin(&f->k, &f->b, m, known_hash(f->k.seed, m, &f->item), &f->item));
 }
 
 /* Random models twice: stacks come out as they went in, and the second time nothing is new. */
