@@ -121,7 +121,9 @@ static bool assign(const option_desc *d, const char *value, cli_options *o, err 
     switch (d->kind) {
     case OPTION_FLAG: *(bool *)field = true; return true;
     case OPTION_LIST: return add_to_list(field, value, ",", e);
-    case OPTION_EACH: return add_to_list(field, value, "", e);
+    case OPTION_EACH:
+        if (!*value) return err_set(e, ERR_USAGE, "--%s needs a value", d->name);
+        return add_to_list(field, value, "", e);
     case OPTION_COUNT: return take_count(d, value, field, e);
     case OPTION_FRACTION: return take_fraction(d, value, field, e);
     case OPTION_SIZE:

@@ -14,31 +14,61 @@ enum { BACKLOG = 1024, FIRST_INHERITED = 3, MAX_INHERITED = 64 };
 
 /* ---- addresses ---- */
 
-static bool is_port(str s)
+enum { MAX_PORT = 65535, MAX_HOST = 255, SHOWN = 80 };
+
+static bool is_number(str s)
 {
     for (size_t i = 0; i < s.n; i++)
         if (s.p[i] < '0' || s.p[i] > '9') return false;
-    return s.n > 0 && s.n <= 5;
+    return s.n > 0;
+}
+
+static bool bad_address(str a, const char *why, err *e)
+{
+    return err_set(e, ERR_USAGE, "cannot listen on `%.*s`: %s", (int)(a.n < SHOWN ? a.n : SHOWN),
+                   a.p, why);
+}
+
+static bool take_port(str a, str p, long *out, err *e)
+{
+    *out = 0;
+    if (!is_number(p))
+        return bad_address(a, "write HOST:PORT or PORT; the port is a number from 0 to 65535", e);
+    for (size_t i = 0; i < p.n && *out <= MAX_PORT; i++) *out = *out * 10 + (p.p[i] - '0');
+    return *out <= MAX_PORT || bad_address(a, "the port is a number from 0 to 65535", e);
+}
+
+static bool take_host(str a, str h, char out[MAX_HOST + 1], err *e)
+{
+    bool bracketed = h.n > 1 && h.p[0] == '[' && h.p[h.n - 1] == ']';
+    if (bracketed) h = (str){h.p + 1, h.n - 2};
+    bool brackets = h.n && (memchr(h.p, '[', h.n) || memchr(h.p, ']', h.n));
+    bool colons = h.n && memchr(h.p, ':', h.n);
+    if (brackets || (bracketed && !colons) || (colons && !bracketed))
+        return bad_address(a, "an IPv6 address is written in brackets: [::1]:4317", e);
+    if (h.n > MAX_HOST || (h.n && memchr(h.p, 0, h.n)))
+        return bad_address(a, "this is not a host", e);
+    snprintf(out, MAX_HOST + 1, "%.*s", STR_ARG(h));
+    return true;
 }
 
 /* host may stay empty: everywhere. */
-static bool split(str a, char host[256], char port[8], err *e)
+static bool split(str a, char host[MAX_HOST + 1], long *port, err *e)
 {
-    str h = {0}, p = a;
-    bool alone = is_port(a);
-    for (size_t i = a.n; !alone && i-- > 0;)
+    str h = STR("localhost"), p = a;
+    for (size_t i = a.n; i-- > 0 && a.p[i] != ']';)
         if (a.p[i] == ':') {
             h = (str){a.p, i}, p = (str){a.p + i + 1, a.n - i - 1};
             break;
         }
-    if (h.n > 1 && h.p[0] == '[' && h.p[h.n - 1] == ']') h = (str){h.p + 1, h.n - 2};
-    if (alone) h = STR("localhost");
-    if (!is_port(p) || h.n > 255)
-        return err_set(e, ERR_USAGE, "`%.*s` is no address to listen on: write HOST:PORT or PORT",
-                       STR_ARG(a));
-    snprintf(host, 256, "%.*s", STR_ARG(h));
-    snprintf(port, 8, "%.*s", STR_ARG(p));
-    return true;
+    return take_port(a, p, port, e) && take_host(a, h, host, e);
+}
+
+bool net_listen_check(str address, err *e)
+{
+    char host[MAX_HOST + 1];
+    long port;
+    return split(address, host, &port, e);
 }
 
 static int open_one(const struct addrinfo *a)
@@ -57,8 +87,10 @@ static int open_one(const struct addrinfo *a)
 
 int net_listen(str address, err *e)
 {
-    char host[256], port[8];
-    if (!split(address, host, port, e)) return -1;
+    char host[MAX_HOST + 1], port[8];
+    long number;
+    if (!split(address, host, &number, e)) return -1;
+    snprintf(port, sizeof port, "%ld", number);
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
     struct addrinfo *all = NULL;
     /* "Everywhere" is one socket for both families where the machine has IPv6. */
@@ -73,8 +105,7 @@ int net_listen(str address, err *e)
     int why = errno;
     freeaddrinfo(all);
     if (fd < 0 && !host[0]) { /* no IPv6 here */
-        struct sockaddr_in any = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)strtoul(port, NULL, 10))};
+        struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = htons((uint16_t)number)};
         struct addrinfo a = {
             .ai_family = AF_INET, .ai_addr = (struct sockaddr *)&any, .ai_addrlen = sizeof any};
         fd = open_one(&a);

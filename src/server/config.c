@@ -1,6 +1,7 @@
 #include "server/config.h"
 
 #include "server/origin.h"
+#include "net/listen.h"
 #include "base/when.h"
 #include "base/words.h"
 #include "base/ban.h"
@@ -402,6 +403,8 @@ bool config_check(const server_config *c, err *e)
     if (!c->tls.cert && (c->tls.key || c->tls.ca))
         return err_set(e, ERR_USAGE, "%s is no use without a certificate (tls.cert, --cert)",
                        c->tls.key ? "tls.key (--key)" : "tls.client-ca");
+    for (size_t i = 0; i < c->listen.n; i++)
+        if (!net_listen_check(c->listen.v[i], e)) return false;
     for (size_t i = 0; i < c->hosts.n; i++)
         if (!origin_host_valid(c->hosts.v[i]))
             return err_set(

@@ -947,11 +947,43 @@ static void test_flood(void **state)
 static void test_addresses(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"", "x", "localhost", "localhost:", ":x", "1.2.3.4:99999999"};
+    static const char *const bad[] = {"",
+                                      "x",
+                                      "localhost",
+                                      "localhost:",
+                                      ":x",
+                                      "80x",
+                                      ":80x",
+                                      "-1",
+                                      "127.0.0.1:-1",
+                                      "+80",
+                                      " 80",
+                                      "70000",
+                                      "127.0.0.1:65536",
+                                      "1.2.3.4:99999999",
+                                      ":18446744073709551617",
+                                      "::1",
+                                      "::1:4317",
+                                      "[::1]",
+                                      "[::1]4317",
+                                      "[::1:4317",
+                                      "::1]:80",
+                                      "[]:80",
+                                      "[localhost]:4317",
+                                      "fe80::1:80",
+                                      "1.2.3.4:80:"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         err e = {0};
+        if (net_listen_check(str_of(bad[i]), &e)) fail_msg("`%s` was taken", bad[i]);
+        assert_int_equal(e.code, ERR_USAGE);
+        e = (err){0};
         assert_int_equal(net_listen(str_of(bad[i]), &e), -1);
         assert_int_equal(e.code, ERR_USAGE);
+    }
+    static const char *const good[] = {"0", "65535", ":4317", "[::1]:0", "[::]:65535", "a.b:1"};
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        err why = {0};
+        assert_ok(net_listen_check(str_of(good[i]), &why), &why);
     }
     err e = {0};
     int fd = net_listen(STR(":0"), &e);
