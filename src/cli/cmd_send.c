@@ -64,7 +64,10 @@ static bool configure(sending *s, err *e)
         if (!otlp_config_header(k, o->headers.v[i], &s->arena))
             return err_set(e, ERR_USAGE, "--header wants NAME=VALUE, not `%.*s`",
                            STR_ARG(o->headers.v[i]));
-    return take_address(s, e);
+    if (!take_address(s, e)) return false;
+    const char *proxy = otlp_ignored_proxy(k);
+    if (proxy) cli_note(s->c, "%s is set: kiln uses no proxy, and connects directly", proxy);
+    return true;
 }
 
 /* ---- what the exporter tells, in its thread; the main one waits meanwhile ---- */

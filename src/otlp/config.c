@@ -254,6 +254,56 @@ tls_files otlp_config_tls(const otlp_environment *env, arena *a)
     return read_tls(&(reading){OTLP_PROFILES, env, a});
 }
 
+/* ---- proxies ---- */
+
+/* The first of these that is set: in lower case first, as curl has it. */
+static const char *first_set(const reading *r, const char *const names[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *v = r->env->get(r->env->who, names[i]);
+        if (v && *v) return names[i];
+    }
+    return NULL;
+}
+
+static void read_proxies(const reading *r, otlp_config *c)
+{
+    static const char *const plain[] = {"http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"};
+    static const char *const secure[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
+    static const char *const none[] = {"no_proxy", "NO_PROXY"};
+    c->http_proxy = first_set(r, plain, ARRAY_LEN(plain));
+    c->https_proxy = first_set(r, secure, ARRAY_LEN(secure));
+    const char *name = first_set(r, none, ARRAY_LEN(none));
+    const char *value = name ? r->env->get(r->env->who, name) : NULL;
+    size_t n = value ? strlen(value) + 1 : 0;
+    char *copy = n ? arena_alloc(r->a, n) : NULL;
+    if (copy) memcpy(copy, value, n);
+    c->no_proxy = copy;
+}
+
+/* "*", the host, or a domain that it is in, with or without the dot. */
+static bool excepts(str entry, str host)
+{
+    if (str_eq(entry, STR("*"))) return true;
+    if (entry.n && entry.p[0] == '.') entry = (str){entry.p + 1, entry.n - 1};
+    if (!entry.n || entry.n > host.n) return false;
+    size_t before = host.n - entry.n;
+    return strncasecmp(host.p + before, entry.p, entry.n) == 0 &&
+           (!before || host.p[before - 1] == '.');
+}
+
+const char *otlp_ignored_proxy(const otlp_config *c)
+{
+    const char *name = c->to.tls ? c->https_proxy : c->http_proxy;
+    if (!name || url_is_local(&c->to)) return NULL;
+    for (const char *p = c->no_proxy ? c->no_proxy : ""; *p;) {
+        size_t n = strcspn(p, ", ");
+        if (excepts((str){p, n}, c->to.host)) return NULL;
+        p += n + (p[n] != 0);
+    }
+    return name;
+}
+
 bool otlp_config_read(otlp_signal signal, const otlp_environment *env, arena *a, otlp_config *out,
                       err *e)
 {
@@ -268,6 +318,7 @@ bool otlp_config_read(otlp_signal signal, const otlp_environment *env, arena *a,
     out->set_protocol = as_setter(&r, protocol.name);
     out->set_ca = as_setter(&r, find(&r, "CERTIFICATE").name);
     read_headers(&r, &out->headers);
+    read_proxies(&r, out);
     return read_endpoint(&r, out, e);
 }
 

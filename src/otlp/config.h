@@ -25,6 +25,8 @@ typedef struct otlp_config {
     /* What set them, as a person would write it before the new value: "OTEL_EXPORTER_OTLP_ENDPOINT=",
      * "--to ".  For advice. */
     const char *set_endpoint, *set_protocol, *set_ca;
+    /* Names of the proxy variables that are set, by the scheme they are for, or NULL; what NO_PROXY says, or NULL. */
+    const char *http_proxy, *https_proxy, *no_proxy;
 } otlp_config;
 
 typedef struct otlp_environment {
@@ -50,6 +52,10 @@ tls_files otlp_config_tls(const otlp_environment *env, arena *a);
  * the signal's own is used.  Without a scheme: plaintext to this machine, TLS elsewhere; without a scheme
  * and a port: the usual one of the protocol.  `guess`: port 4317 means gRPC, others HTTP. */
 NODISCARD bool otlp_config_address(otlp_config *c, str address, bool guess, arena *a, err *e);
+
+/* kiln connects directly.  The variable by which others would take a proxy to this address ("HTTPS_PROXY"), for a warning; NULL: none
+ * is set, NO_PROXY names the host, or the address is this machine's. */
+const char *otlp_ignored_proxy(const otlp_config *c);
 
 /* Adds a header, NAME=VALUE; false: it is none. */
 NODISCARD bool otlp_config_header(otlp_config *c, str text, arena *a);

@@ -99,6 +99,8 @@ static void advise(const slot *k, char *out, size_t n)
         snprintf(out, n, "; set %s%s", c->set_protocol, protocol);
     else if (m == HTTP_PEER_UNTRUSTED)
         snprintf(out, n, "; %sFILE names a CA to trust", c->set_ca);
+    else if (otlp_ignored_proxy(c))
+        snprintf(out, n, "; kiln connects directly: it ignores %s", otlp_ignored_proxy(c));
 }
 
 static void say_trouble(sender *s, const char *text)

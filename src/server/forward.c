@@ -53,10 +53,11 @@ struct forward {
     bool complained;
 };
 
+/* The configuration says it all, but for the proxies that others would take. */
 static const char *no_variable(void *who, const char *name)
 {
-    (void)who, (void)name;
-    return NULL;
+    (void)who;
+    return strcasestr(name, "_proxy") ? getenv(name) : NULL;
 }
 
 static bool configure(const forward_config *c, otlp_signal s, arena *a, otlp_config *out, err *e)
@@ -309,11 +310,21 @@ static bool start_thread(forward *f, err *e)
     return f->has_thread || err_sys(e, r, "no thread to forward with");
 }
 
+static void tell_proxy(forward *f)
+{
+    const char *name = otlp_ignored_proxy(&f->lanes[OTLP_PROFILES].config);
+    char text[160];
+    snprintf(text, sizeof text, "%s is set: kiln uses no proxy, and forwards directly",
+             name ? name : "");
+    if (name) tell(f, true, text, OTLP_PROFILES, 0);
+}
+
 static bool start(forward *f, const forward_config *c, err *e)
 {
     if (!open_lane(f, c, OTLP_PROFILES, e) || !open_lane(f, c, OTLP_LOGS, e) ||
         !store_follow(f->store, f->journal, &f->seen, e))
         return false;
+    tell_proxy(f);
     uint64_t waiting = store_lag_of(f->store).items;
     if (waiting) tell(f, false, "forwarding goes on where it ended", 0, waiting);
     return start_thread(f, e);

@@ -330,10 +330,49 @@ static void test_typed(void **state)
     }
 }
 
+/* Others would take a proxy: named, so that somebody can be told that kiln does not. */
+static void test_proxies(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *vars[8], *to, *want;
+    } cases[] = {
+        {{0}, "https://h", NULL},
+        {{"HTTPS_PROXY", "http://p:1"}, "https://h", "HTTPS_PROXY"},
+        {{"HTTPS_PROXY", "http://p:1", "https_proxy", "http://p:2"}, "https://h", "https_proxy"},
+        {{"HTTPS_PROXY", ""}, "https://h", NULL},
+        {{"HTTPS_PROXY", "http://p:1"}, "http://h", NULL},
+        {{"http_proxy", "http://p:1"}, "http://h", "http_proxy"},
+        {{"ALL_PROXY", "http://p:1"}, "https://h", "ALL_PROXY"},
+        {{"http_proxy", "http://p:1"}, "http://localhost:4318", NULL},
+        {{"http_proxy", "http://p:1"}, "http://127.0.0.1:4318", NULL},
+        {{"http_proxy", "p", "NO_PROXY", "*"}, "http://h", NULL},
+        {{"http_proxy", "p", "NO_PROXY", "x, a.example.com"}, "http://A.example.com", NULL},
+        {{"http_proxy", "p", "no_proxy", ".example.com"}, "http://a.example.com", NULL},
+        {{"http_proxy", "p", "no_proxy", "example.com"}, "http://a.example.com", NULL},
+        {{"http_proxy", "p", "no_proxy", "example.com"}, "http://anexample.com", "http_proxy"},
+        {{"http_proxy", "p", "no_proxy", ", ,"}, "http://a", "http_proxy"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        arena a = {0};
+        err e = {0};
+        otlp_config c;
+        variables v = {.pairs = cases[i].vars};
+        otlp_environment env = {get, warn, &v};
+        assert_ok(otlp_config_read(OTLP_PROFILES, &env, &a, &c, &e), &e);
+        assert_ok(otlp_config_address(&c, str_of(cases[i].to), true, &a, &e), &e);
+        const char *got = otlp_ignored_proxy(&c);
+        if (!got != !cases[i].want || (got && strcmp(got, cases[i].want) != 0))
+            fail_msg("case %zu: %s", i, got ? got : "none");
+        arena_free(&a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_environment), cmocka_unit_test(test_headers),
-        cmocka_unit_test(test_files_and_words), cmocka_unit_test(test_typed)};
+        cmocka_unit_test(test_proxies), cmocka_unit_test(test_files_and_words),
+        cmocka_unit_test(test_typed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
