@@ -2,9 +2,12 @@
 
 #include "base/ban.h"
 #include <dirent.h>
+#include <errno.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <unistd.h>
 
 /* Servers, TLS 1.2: forward secrecy and authenticated encryption alone, no static RSA, no CBC.  The suites of TLS 1.3 are all of this kind. */
 #define TLS12_SUITES "ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:DHE+CHACHA20:!aNULL:!PSK:!SRP"
@@ -36,6 +39,16 @@ static const char *reason(void)
     const char *why = code ? ERR_reason_error_string(code) : NULL;
     ERR_clear_error();
     return why ? why : "unknown reason";
+}
+
+/* The same of a file: the kernel's word, or what a person would call it. */
+static const char *reason_of(const char *path)
+{
+    if (access(path, R_OK) != 0) return ERR_clear_error(), strerror(errno);
+    if (ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_PEM_LIB ||
+        ERR_GET_REASON(ERR_peek_error()) == PEM_R_NO_START_LINE)
+        return ERR_clear_error(), "it holds no valid PEM of this kind (-----BEGIN ...)";
+    return reason();
 }
 
 /* ---- OpenSSL's way to the outside: memory of the caller's, so that a session that rests holds none ---- */
@@ -122,18 +135,54 @@ static void use_machines_list(SSL_CTX *s)
         (void)SSL_CTX_set_default_verify_paths(s);
 }
 
+/* An encrypted key would be asked for on the terminal, and a server would wait there. */
+static int no_password(char *out, int n, int writes, void *who)
+{
+    (void)out, (void)n, (void)writes;
+    *(bool *)who = true;
+    return -1;
+}
+
+static bool use_key(SSL_CTX *s, const tls_files *f, err *e)
+{
+    const char *key = f->key ? f->key : f->cert;
+    bool encrypted = false;
+    if (!key) return true;
+    SSL_CTX_set_default_passwd_cb(s, no_password);
+    SSL_CTX_set_default_passwd_cb_userdata(s, &encrypted);
+    bool ok = SSL_CTX_use_PrivateKey_file(s, key, SSL_FILETYPE_PEM) == 1;
+    SSL_CTX_set_default_passwd_cb_userdata(s, NULL);
+    SSL_CTX_set_default_passwd_cb(s, NULL);
+    if (ok) return true;
+    int why = ERR_GET_REASON(ERR_peek_last_error());
+    if (encrypted)
+        err_set(e, ERR_SYS,
+                "cannot use the private key in %s: it has a password; remove it with  openssl pkey",
+                key);
+    else if (why == X509_R_KEY_VALUES_MISMATCH || why == X509_R_KEY_TYPE_MISMATCH)
+        err_set(e, ERR_SYS,
+                "the private key in %s is not that of the first certificate in %s: put the "
+                "certificate of the key first, then those who signed it",
+                key, f->cert);
+    else if (access(key, R_OK) == 0 && !f->key)
+        err_set(e, ERR_SYS, "%s has no private key: name its file (--key, tls.key)", key);
+    else
+        err_set(e, ERR_SYS, "cannot use the private key in %s: %s", key, reason_of(key));
+    ERR_clear_error();
+    return false;
+}
+
 static bool use_files(tls_context *c, const tls_files *f, err *e)
 {
     SSL_CTX *s = c->ssl;
     if (f->ca && SSL_CTX_load_verify_locations(s, f->ca, NULL) != 1)
-        return err_set(e, ERR_SYS, "cannot use the CA certificates in %s: %s", f->ca, reason());
+        return err_set(e, ERR_SYS, "cannot use the CA certificates in %s: %s", f->ca,
+                       reason_of(f->ca));
     if (!f->ca && !c->server) use_machines_list(s);
     if (f->cert && SSL_CTX_use_certificate_chain_file(s, f->cert) != 1)
-        return err_set(e, ERR_SYS, "cannot use the certificate in %s: %s", f->cert, reason());
-    const char *key = f->key ? f->key : f->cert;
-    if (key && SSL_CTX_use_PrivateKey_file(s, key, SSL_FILETYPE_PEM) != 1)
-        return err_set(e, ERR_SYS, "cannot use the private key in %s: %s", key, reason());
-    return true;
+        return err_set(e, ERR_SYS, "cannot use the certificate in %s: %s", f->cert,
+                       reason_of(f->cert));
+    return use_key(s, f, e);
 }
 
 static bool prepare(tls_context *c, const tls_files *f, const char *alpn, err *e)

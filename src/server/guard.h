@@ -1,6 +1,7 @@
 /* server/guard.h - who may write and who may ask: bearer tokens in files, read again when they change.
  *
- * A file has a token on each line; # begins a comment; what follows a blank is its name for people.  Without a file everybody may. */
+ * A file has a token on each line; # begins a comment; what follows a blank is its name for people.  Without a file everybody may; with
+ * a file that has no token nobody may. */
 #pragma once
 #include "base/err.h"
 #include "net/message.h"
@@ -19,6 +20,9 @@ void guard_close(guard *g);
 bool guard_refresh(guard *g, err *e);
 
 typedef enum guard_verdict { GUARD_OPEN, GUARD_NO_TOKEN, GUARD_WRONG_TOKEN } guard_verdict;
+
+/* The file for it, when there is no token in it: nobody may.  NULL otherwise. */
+const char *guard_empty(const guard *g, right r);
 
 /* Is there a file for it: does it take a token? */
 bool guard_guards(const guard *g, right r);

@@ -32,10 +32,11 @@ struct server {
     tls_context *tls;
     char addresses[SERVER_ADDRESSES][SERVER_ADDRESS];
     size_t n_addresses;
-    bool exposed;        /* other machines reach us */
-    bool complained;     /* about tokens: once */
-    refusals refusals;   /* of requests, in the log */
-    refusals rejections; /* of some profiles of a request */
+    bool exposed;            /* other machines reach us */
+    bool complained;         /* about tokens: once */
+    uint64_t certificate_at; /* loop_now: when the certificate is looked at again */
+    refusals refusals;       /* of requests, in the log */
+    refusals rejections;     /* of some profiles of a request */
     atomic_bool stopping, hung_up;
     uint64_t drain_until; /* 0: not draining */
 };
@@ -51,6 +52,9 @@ void server_on_rejected(void *who, const char *peer, size_t n, const char *why);
 void server_say(server *s, log_event ev, bool trouble, const char *fmt, ...) PRINTF(4, 5);
 void server_tell_start(server *s); /* addresses, where people look, READY */
 void server_tell_stop(server *s);
+void server_tell_revoked(server *s); /* token files without a token */
+/* What clients will refuse about our certificate, now and once a day. */
+void server_tell_certificate(server *s);
 
 /* May other machines reach us with this?  With TLS, with tokens for sending and for asking both, or because it was said. */
 static inline bool server_may_be_exposed(const server_config *c)

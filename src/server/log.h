@@ -24,6 +24,7 @@ NODISCARD bool log_format_parse(const char *text, log_format *out); /* NULL: tex
     X(RETENTION, "retention")                                                                      \
     X(QUARANTINE, "quarantine")                                                                    \
     X(STORE, "store")                                                                              \
+    X(CERTIFICATE, "certificate")                                                                  \
     X(TOKENS, "tokens")                                                                            \
     X(RELOAD, "reload")                                                                            \
     X(FORWARD, "forward")                                                                          \

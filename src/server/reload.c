@@ -93,6 +93,25 @@ static void apply(server *s, server_config *c, arena *texts, guard *g, tls_conte
     s->c = *c;
     arena_free(&s->texts);
     s->texts = *texts;
+    server_tell_revoked(s);
+    server_tell_certificate(s);
+}
+
+/* Without its key in the configuration a right is everybody's: nobody does that to a public server by a slip in a file. */
+static bool opens(const server *s, const server_config *next, err *e)
+{
+    bool write = s->c.write_tokens && !next->write_tokens,
+         read = s->c.read_tokens && !next->read_tokens;
+    if (!s->exposed || (!write && !read)) return false;
+    (void)err_set(
+        e, ERR_USAGE,
+        "other machines reach this server, and without %s everybody may %s: to revoke tokens "
+        "empty their file, to open the server restart it",
+        write ? "tokens.write" : "tokens.read",
+        write && read ? "send and query"
+        : write       ? "send"
+                      : "query");
+    return true;
 }
 
 static bool reload(server *s, const server_config *wanted, buf *fixed, err *e)
@@ -103,10 +122,7 @@ static bool reload(server *s, const server_config *wanted, buf *fixed, err *e)
     arena texts = {0};
     if (!server_check(wanted, e)) return false;
     hold_fixed(&s->c, &c, fixed);
-    if (s->exposed && !server_may_be_exposed(&c))
-        return err_set(e, ERR_USAGE,
-                       "other machines reach us: without TLS the tokens of those who send and of "
-                       "those who ask must stay");
+    if (opens(s, &c, e)) return false;
     bool ok = own_texts(&c, &texts, e) && (g = guard_open(c.write_tokens, c.read_tokens, e)) &&
               (!s->tls || (t = tls_context_open(true, &c.tls, SERVER_ALPN, e)));
     if (ok) {

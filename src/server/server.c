@@ -31,10 +31,15 @@ static void on_look(void *who)
     server *s = who;
     err e = {0};
     char text[400];
-    if (guard_refresh(s->guard, &e)) server_say(s, LOG_TOKENS, false, "tokens were read again");
+    if (guard_refresh(s->guard, &e)) {
+        server_say(s, LOG_TOKENS, false, "tokens were read again");
+        server_tell_revoked(s);
+    }
     if (e.code && !s->complained)
-        server_say(s, LOG_TOKENS, true, "%s", err_text(&e, text, sizeof text));
+        server_say(s, LOG_TOKENS, true, "%s; the tokens read before stay valid",
+                   err_text(&e, text, sizeof text));
     s->complained = e.code != ERR_OK;
+    if (loop_now(s->loop) >= s->certificate_at) server_tell_certificate(s);
     loop_arm(s->loop, &s->look, loop_now(s->loop) + LOOK_NS);
 }
 

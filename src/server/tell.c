@@ -1,10 +1,13 @@
 /* What the server says of its own life, on the log and to systemd. */
 #include "server/internal.h"
 
+#include "net/certificate.h"
 #include "base/ban.h"
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
+
+#define DAY_NS (86400 * NS_PER_S)
 
 void server_say(server *s, log_event ev, bool trouble, const char *fmt, ...)
 {
@@ -47,6 +50,34 @@ static void tell_open(server *s)
                                 : "--write-tokens and --read-tokens");
 }
 
+static void on_certificate(void *who, const char *text)
+{
+    server_say(who, LOG_CERTIFICATE, true, "%s", text);
+}
+
+void server_tell_certificate(server *s)
+{
+    const world *w = loop_world(s->loop);
+    s->certificate_at = loop_now(s->loop) + DAY_NS;
+    if (!s->tls) return;
+    (void)certificate_check(&(certificate_opts){.path = s->c.tls.cert,
+                                                .now = w->wall(w->who),
+                                                .hosts = s->c.hosts.v,
+                                                .n_hosts = s->c.hosts.n},
+                            on_certificate, s);
+}
+
+void server_tell_revoked(server *s)
+{
+    static const char *const may[RIGHTS] = {[RIGHT_WRITE] = "send", [RIGHT_READ] = "query"};
+    for (int i = 0; i < RIGHTS; i++) {
+        const char *path = guard_empty(s->guard, (right)i);
+        if (path)
+            server_say(s, LOG_TOKENS, true, "%s has no token: nobody may %s until it has one", path,
+                       may[i]);
+    }
+}
+
 void server_tell_start(server *s)
 {
     char text[128];
@@ -58,6 +89,8 @@ void server_tell_start(server *s)
                                                 {"tls", s->tls ? "true" : "false", 0}}});
     }
     tell_open(s);
+    server_tell_revoked(s);
+    server_tell_certificate(s);
     tell_url(s);
     notify_say(&s->notify, "READY=1\nSTATUS=listening on %s\nMAINPID=%ld", s->addresses[0],
                (long)getpid());

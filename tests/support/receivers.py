@@ -136,6 +136,7 @@ class Http:
 
         self.server = http.server.ThreadingHTTPServer(('localhost', 0), Handler)
         self.server.daemon_threads = True
+        self.server.handle_error = lambda *_: None  # a client that was killed
         if tls:
             self.server.socket = tls.wrap_socket(self.server.socket, server_side=True)
         self.port = self.server.server_port

@@ -62,10 +62,6 @@ static void test_tokens(void **state)
     assert_null(guard_open(NULL, path, &e));
     assert_int_equal(e.code, ERR_SYS);
     e = (err){0};
-    put("# nothing\n", 0600);
-    assert_null(guard_open(NULL, path, &e));
-    assert_int_equal(e.code, ERR_MALFORMED);
-    e = (err){0};
     unlink(path);
     assert_null(guard_open(path, NULL, &e));
     assert_int_equal(e.code, ERR_SYS);
@@ -93,9 +89,43 @@ static void test_one_is_broken(void **state)
     unlink(writers), unlink(readers);
 }
 
+/* A file that was emptied revokes all of its tokens: nobody gets in, which is not the same as no file. */
+static void test_emptied(void **state)
+{
+    (void)state;
+    static char at[] = "/tmp/kiln-guard-XXXXXX";
+    err e = {0};
+    assert_true(close(mkstemp(at)) == 0);
+    put_at(at, "aaaaaaaaaaaaaaaaaaaa\n", 0600);
+    guard *g = guard_open(at, NULL, &e);
+    assert_ok(g, &e);
+    assert_null(guard_empty(g, RIGHT_WRITE));
+    assert_null(guard_empty(g, RIGHT_READ)); /* no file */
+    static const char *const empty[] = {"", "# nothing\n", "\n\n"};
+    for (size_t i = 0; i < ARRAY_LEN(empty); i++) {
+        put_at(at, "aaaaaaaaaaaaaaaaaaaaaaaa\n", 0600);
+        assert_true(guard_refresh(g, &e));
+        assert_int_equal(ask(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaaaaaa"), GUARD_OPEN);
+        put_at(at, empty[i], 0600);
+        assert_true(guard_refresh(g, &e));
+        assert_string_equal(guard_empty(g, RIGHT_WRITE), at);
+        assert_true(guard_guards(g, RIGHT_WRITE));
+        assert_int_equal(ask(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaaaaaa"), GUARD_WRONG_TOKEN);
+        assert_int_equal(ask(g, RIGHT_WRITE, "Bearer "), GUARD_NO_TOKEN);
+        assert_int_equal(ask(g, RIGHT_WRITE, NULL), GUARD_NO_TOKEN);
+    }
+    guard_close(g);
+    g = guard_open(at, NULL, &e); /* nor after a restart */
+    assert_ok(g, &e);
+    assert_int_equal(ask(g, RIGHT_WRITE, "Bearer aaaaaaaaaaaaaaaaaaaa"), GUARD_WRONG_TOKEN);
+    guard_close(g);
+    unlink(at);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_tokens),
+                                       cmocka_unit_test(test_emptied),
                                        cmocka_unit_test(test_one_is_broken)};
     return cmocka_run_group_tests_name("guard", tests, NULL, NULL);
 }
