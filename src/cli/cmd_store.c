@@ -364,6 +364,7 @@ exit_code cmd_store(cli *c)
     /* Retention is the server's, whose limits nobody told us: what is done by hand removes nothing. */
     store_opts o = {.max_age = UINT64_MAX,
                     .max_bytes = UINT64_MAX,
+                    .max_backlog = UINT64_MAX,
                     .read_only = !x->writes,
                     .must_exist = !import,
                     .no_threads = true,

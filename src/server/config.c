@@ -27,6 +27,13 @@ static const config_key keys[] = {
      .what = "how long they are kept; none: for ever"},
     {"store.max-size", KEY_SIZE, AT(max_bytes), LIVE, .may_be_none = true, .usual = "10GiB",
      .what = "most bytes on disk, the oldest go first; none: no limit"},
+    {"store.min-age", KEY_TIME, AT(min_age), .usual = "1h",
+     .what = "the limit of bytes removes nothing younger: new data gets 429 instead"},
+    {"store.max-backlog", KEY_SIZE, AT(max_backlog), .may_be_none = true,
+     .what = "above so many bytes that wait for compaction new data gets 429; an eighth of "
+             "max-size, between 4MiB and 1GiB, unless set"},
+    {"store.drop-at-once", KEY_FLAG, AT(drop_at_once), .usual = "false",
+     .what = "max-age removes everything past it at once, also after a jump of the clock"},
     {"store.compact-size", KEY_SIZE, AT(max_raw), .usual = "64MiB",
      .what = "what came is made into columns when so much of it waits"},
     {"store.compact-time", KEY_TIME, AT(max_raw_age), .usual = "10min",

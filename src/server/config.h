@@ -37,6 +37,8 @@ typedef struct server_config {
     const char *store;                      /* directory */
     uint64_t max_age, max_bytes;            /* as in store_opts */
     uint64_t max_raw, max_raw_age;          /* the same */
+    uint64_t min_age, max_backlog;          /* the same */
+    bool drop_at_once;                      /* the same */
     tls_files tls;                          /* cert NULL: no TLS */
     const char *write_tokens, *read_tokens; /* files (server/guard.h); NULL: everybody may */
     bool insecure;          /* other machines may talk to us without TLS and without a token */

@@ -171,6 +171,9 @@ static bool open_all(server *s, err *e)
                      .max_bytes = s->c.max_bytes,
                      .max_raw = s->c.max_raw,
                      .max_raw_age = s->c.max_raw_age,
+                     .min_age = s->c.min_age,
+                     .max_backlog = s->c.max_backlog,
+                     .drop_at_once = s->c.drop_at_once,
                      .say = on_store_says,
                      .who = s};
     http_server_events ev = server_requests(s);

@@ -1,5 +1,6 @@
 #include "store/day.h"
 
+#include "store/owner_only.h"
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -168,6 +169,7 @@ bool database_open(database *d, const day_opts *o, day_name name, err *e)
     day_name_text(name, text);
     d->db = NULL;
     snprintf(d->path, sizeof d->path, "%s/%s", o->dir, text);
+    if (o->write) owner_only_make(d->path);
     int flags = o->write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;
     int rc = sqlite3_open_v2(d->path, &d->db,
                              flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, o->vfs->zName);

@@ -124,6 +124,9 @@ NODISCARD bool day_payload(day *d, uint64_t row, zipper *z, arena *a, str *out, 
 NODISCARD bool day_raw(day *d, uint64_t after, zipper *z, arena *a, uint64_t *seq, str *bytes,
                        str *why, bool *more, err *e);
 
+/* The same of the data of a row.  false: it is damaged. */
+NODISCARD bool day_take_raw(str data, zipper *z, arena *a, str *bytes, str *why);
+
 /* Keys of the newest profiles, newest runs first; *room counts down. */
 NODISCARD bool day_keys(day *d, size_t *room, bool (*know)(void *who, content_key k), void *who,
                         err *e);

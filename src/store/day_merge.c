@@ -50,8 +50,8 @@ static block_profile facts_of(day_writer *w, const block *x, size_t i)
         .key = f->key};
 }
 
-static bool add_profile(day_writer *w, uint32_t series_i, const block *x, size_t i,
-                        block_builder *to)
+bool day_writer_copy_profile(day_writer *w, uint32_t series_i, const block *x, size_t i,
+                             block_builder *to)
 {
     const profile *p = &x->m.profiles.v[i];
     block_profile f = facts_of(w, x, i);
@@ -68,25 +68,42 @@ static bool add_profile(day_writer *w, uint32_t series_i, const block *x, size_t
     return true;
 }
 
-/* The profiles of a block go to `to`; *good: it could be read. */
-static bool add_block(day_writer *w, uint32_t series_i, int64_t id, block_builder *to, bool *good,
-                      err *e)
+bool day_writer_take_block(day_writer *w, uint32_t series_i, int64_t id, unsigned columns,
+                           block *out, bool *good, err *e)
 {
     const writer_series *s = &w->series.v[series_i];
     block_series numbers = {.stacks = s->local[LOCAL_STACK], .lists = s->local[LOCAL_LIST]};
     bool row;
-    block x;
     sqlite3_reset(w->get_block);
     sqlite3_bind_int64(w->get_block, 1, id);
     if (!database_step(&w->db, w->get_block, &row, e)) return false;
     str data = row ? column_bytes(w->get_block, 0) : (str){0};
     *good = row && unseal_bytes(&data, SEAL_BLOCK + ((uint64_t)id << 8)) &&
-            block_take(data, interner_tables(&w->x), &numbers, BLOCK_ALL, &w->z, &w->item, &x);
+            block_take(data, interner_tables(&w->x), &numbers, columns, &w->z, &w->item, out);
+    return true;
+}
+
+/* The profiles of a block go to `to`; *good: it could be read. */
+static bool add_block(day_writer *w, uint32_t series_i, int64_t id, block_builder *to, bool *good,
+                      err *e)
+{
+    block x;
+    if (!day_writer_take_block(w, series_i, id, BLOCK_ALL, &x, good, e)) return false;
     bool ok = true;
     for (size_t i = 0; *good && ok && i < x.m.profiles.n; i++)
-        ok = add_profile(w, series_i, &x, i, to);
+        ok = day_writer_copy_profile(w, series_i, &x, i, to);
     sqlite3_reset(w->get_block);
     return ok || err_set(e, ERR_LIMIT, "no memory to merge blocks");
+}
+
+bool day_writer_drop_block(day_writer *w, int64_t id, err *e)
+{
+    bool row;
+    sqlite3_reset(w->drop_block);
+    sqlite3_bind_int64(w->drop_block, 1, id);
+    bool ok = database_step(&w->db, w->drop_block, &row, e);
+    sqlite3_reset(w->drop_block);
+    return ok;
 }
 
 static bool merge(day_writer *w, uint32_t series_i, size_t n, err *e)
@@ -103,13 +120,8 @@ static bool merge(day_writer *w, uint32_t series_i, size_t n, err *e)
         return true;
     }
     int64_t id = from[0].id;
-    for (size_t i = 0; i < n; i++) {
-        bool row;
-        sqlite3_reset(w->drop_block);
-        sqlite3_bind_int64(w->drop_block, 1, from[i].id);
-        if (!database_step(&w->db, w->drop_block, &row, e)) return false;
-    }
-    sqlite3_reset(w->drop_block);
+    for (size_t i = 0; i < n; i++)
+        if (!day_writer_drop_block(w, from[i].id, e)) return false;
     s->small.n -= n;
     return day_writer_save_block(w, series_i, &to, id, e);
 }

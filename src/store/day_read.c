@@ -268,8 +268,7 @@ bool day_payload(day *d, uint64_t row, zipper *z, arena *a, str *out, err *e)
     return good || (ok && damaged(d, "payload", row, e));
 }
 
-/* All of a row: the item and why, where the arena has them. */
-static bool take_raw(str data, zipper *z, arena *a, str *bytes, str *why)
+bool day_take_raw(str data, zipper *z, arena *a, str *bytes, str *why)
 {
     if (!unseal_bytes(&data, SEAL_RAW)) return false;
     char *row = arena_alloc(a, data.n); /* SQLite's is gone with the statement */
@@ -290,7 +289,7 @@ bool day_raw(day *d, uint64_t after, zipper *z, arena *a, uint64_t *seq, str *by
     bool ok = s && database_step(&d->db, s, more, e);
     if (ok && *more) {
         *seq = (uint64_t)sqlite3_column_int64(s, 0);
-        if (!take_raw(column_bytes(s, 1), z, a, bytes, why)) *bytes = *why = (str){0};
+        if (!day_take_raw(column_bytes(s, 1), z, a, bytes, why)) *bytes = *why = (str){0};
     }
     sqlite3_finalize(s);
     return ok;

@@ -40,14 +40,22 @@ static bool insert_once(day_writer *w, const char *sql, const int64_t *numbers, 
     return ok;
 }
 
-static bool begin(day_writer *w, err *e)
+bool day_writer_begin(day_writer *w, err *e)
 {
     if (w->begun) return true;
     w->begun = database_run(&w->db, "BEGIN IMMEDIATE", e);
     w->first = UINT64_MAX;
     w->last = w->n_samples = w->n_profiles = 0;
+    w->arrived_first = UINT64_MAX;
+    w->arrived_last = 0;
     buf_reset(&w->keys);
     return w->begun;
+}
+
+static void note_arrival(day_writer *w, uint64_t t)
+{
+    if (t < w->arrived_first) w->arrived_first = t;
+    if (t > w->arrived_last) w->arrived_last = t;
 }
 
 /* ---- series and their numbers ---- */
@@ -304,10 +312,11 @@ static bool flush(day_writer *w, err *e);
 bool day_writer_add(day_writer *w, uint64_t seq, const item *x, const model *m,
                     const known_hashes *h, err *e)
 {
-    if (!begin(w, e)) return false;
+    if (!day_writer_begin(w, e)) return false;
     if (w->run.used > w->max_run && !flush(w, e)) return false;
     arena_reset(&w->item);
     memset(w->lists, 0, sizeof w->lists);
+    note_arrival(w, x->received);
     w->stacks = arena_new(&w->item, series_stack, dict_n_stacks(&m->dict));
     if (!w->stacks || !known_begin(&w->known, &w->x.b, m, h, &w->item))
         return day_writer_no_memory(e);
@@ -325,7 +334,8 @@ bool day_writer_add(day_writer *w, uint64_t seq, const item *x, const model *m,
 
 bool day_writer_add_raw(day_writer *w, uint64_t seq, const item *x, str bytes, str why, err *e)
 {
-    if (!begin(w, e)) return false;
+    if (!day_writer_begin(w, e)) return false;
+    note_arrival(w, x->received);
     for (size_t i = 0; i < x->n_profiles; i++) { /* who sends it again repeats it */
         content_key k = item_key(x, i);
         if (!item_skips(x, i)) buf_put(&w->keys, &k, sizeof k);
@@ -402,9 +412,25 @@ static bool count(day_writer *w, const char *sql, uint64_t v, err *e)
     return ok;
 }
 
+/* When the data arrived.  A file that an older kiln began says nothing of its first. */
+static bool count_arrivals(day_writer *w, err *e)
+{
+    if (!w->arrived_last) return true;
+    return count(
+               w,
+               "INSERT INTO meta SELECT 'arrived_first', ?1 WHERE EXISTS(SELECT 1 FROM meta WHERE "
+               "key = 'arrived_first') OR (SELECT value FROM meta WHERE key = 'through') = 0 "
+               "ON CONFLICT DO UPDATE SET value = min(value, ?1)",
+               w->arrived_first, e) &&
+           count(w,
+                 "INSERT INTO meta VALUES('arrived_last', ?1) ON CONFLICT DO UPDATE SET value = "
+                 "max(value, ?1)",
+                 w->arrived_last, e);
+}
+
 bool day_writer_commit(day_writer *w, uint64_t through, err *e)
 {
-    if (!begin(w, e) || !flush(w, e) ||
+    if (!day_writer_begin(w, e) || !flush(w, e) || !count_arrivals(w, e) ||
         !count(w, "INSERT OR REPLACE INTO meta VALUES('through', ?)", through, e))
         return false;
     if (w->keys.n) {

@@ -63,6 +63,7 @@ typedef struct day_writer {
     crew *crew;                                  /* helps to write out; NULL: nobody does */
     block_row *rows;                             /* that are being made */
     uint64_t n_samples, n_profiles, first, last; /* of this transaction */
+    uint64_t arrived_first, arrived_last;        /* the same */
 } day_writer;
 
 /* Opens or makes the file and takes up its tables.  `memory`: for columns, and for tables: at it they are full, and one item
@@ -84,7 +85,17 @@ NODISCARD bool day_writer_add_raw(day_writer *w, uint64_t seq, const item *x, st
 /* Makes all durable, together with `through`. */
 NODISCARD bool day_writer_commit(day_writer *w, uint64_t through, err *e);
 
+/* What arrived before `before` leaves the file in one transaction (day_trim.c): blocks go, those that hold both are written
+ * again without it.  The dictionary stays.  ERR_MALFORMED: the file is damaged. */
+typedef struct day_trimmed {
+    uint64_t n_profiles, n_samples, n_raw; /* removed */
+} day_trimmed;
+NODISCARD bool day_trim(const day_opts *o, day_name name, size_t memory, uint64_t before,
+                        day_trimmed *out, err *e);
+
 /* ---- its parts ---- */
+
+NODISCARD bool day_writer_begin(day_writer *w, err *e);
 
 /* The number that the series has for a stack or list of the file; LOCAL_FAR: it has none; UINT32_MAX: no memory. */
 #define LOCAL_FAR (UINT32_MAX - 1)
@@ -100,6 +111,13 @@ NODISCARD bool day_writer_save_local(day_writer *w, uint32_t series_i, err *e);
 NODISCARD bool day_writer_insert(day_writer *w, sqlite3_stmt *s, const int64_t *numbers, int n,
                                  const str *blobs, int n_blobs, err *e);
 bool day_writer_no_memory(err *e); /* always false */
+
+/* A block of the file in w->item; its bytes live until the next call.  *good: it could be read. */
+NODISCARD bool day_writer_take_block(day_writer *w, uint32_t series_i, int64_t id, unsigned columns,
+                                     block *out, bool *good, err *e);
+NODISCARD bool day_writer_drop_block(day_writer *w, int64_t id, err *e);
+NODISCARD bool day_writer_copy_profile(day_writer *w, uint32_t series_i, const block *x, size_t i,
+                                       block_builder *to);
 
 /* Small blocks of a series that came one after the other become one, in the transaction at hand (day_merge.c): who sends
  * little has a block a run, and most of such a block is its frame. */

@@ -1,6 +1,7 @@
 #include "store/embedded.h"
 
 #include "store/answer.h"
+#include "store/owner_only.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -29,10 +30,10 @@ static bool make_directory(const char *dir, err *e)
     for (char *p = path + 1; *p; p++) {
         if (*p != '/') continue;
         *p = 0;
-        if (mkdir(path, 0755) != 0 && errno != EEXIST) break;
+        if (mkdir(path, 0700) != 0 && errno != EEXIST) break;
         *p = '/';
     }
-    if (mkdir(path, 0755) == 0 || errno == EEXIST) return true;
+    if (mkdir(path, 0700) == 0 || errno == EEXIST) return true;
     return err_sys(e, errno, "%s: the directory cannot be made", dir);
 }
 
@@ -40,7 +41,7 @@ static bool take_lock(embedded *x, err *e)
 {
     char path[DAY_PATH];
     snprintf(path, sizeof path, "%s/lock", x->dir);
-    x->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    x->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (x->lock_fd < 0) return err_sys(e, errno, "%s: nothing can be written here", x->dir);
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     char pid[24] = "";
@@ -84,6 +85,7 @@ static bool on_waiting(void *who, const raw_item *i, bool *stop, err *e)
     x->raw_bytes += i->bytes.n + JOURNAL_RECORD;
     x->raw_items++;
     if (!x->oldest_raw) x->oldest_raw = i->x.received;
+    if (i->x.received > x->newest) x->newest = i->x.received;
     return true;
 }
 
@@ -133,7 +135,9 @@ static bool recover(embedded *x, err *e)
         return false;
     x->durable = x->j.next_seq - 1;
     follow_load(x);
-    return true;
+    embedded_set_bounds(x);
+    x->journal_bytes = journal_disk_bytes(&x->j);
+    return embedded_retain_open(x, e);
 }
 
 static bool start_threads(embedded *x, err *e)
@@ -161,6 +165,7 @@ static void on_retain(store *s, uint64_t max_age, uint64_t max_bytes)
     embedded *x = (embedded *)s;
     x->max_age = max_age ? max_age : STORE_MAX_AGE;
     x->max_bytes = max_bytes ? max_bytes : STORE_MAX_BYTES;
+    embedded_set_bounds(x);
 }
 
 static void set_defaults(embedded *x, const store_opts *o)
@@ -168,11 +173,11 @@ static void set_defaults(embedded *x, const store_opts *o)
     x->o = *o;
     x->world = o->world ? o->world : world_system();
     x->read_only = o->read_only;
-    on_retain(&x->base, o->max_age, o->max_bytes);
     if (!x->o.max_queue) x->o.max_queue = STORE_MAX_QUEUE;
     if (!x->o.memory) x->o.memory = STORE_MEMORY;
     if (!x->o.max_raw) x->o.max_raw = UINT64_C(64) << 20;
     if (!x->o.max_raw_age) x->o.max_raw_age = 600 * NS_PER_S;
+    x->min_age = o->min_age ? o->min_age : STORE_MIN_AGE;
     x->lock_fd = -1;
     x->keys.max = STORE_MAX_KEYS;
     x->keys.seed = x->world->random(x->world->who);
@@ -184,6 +189,7 @@ static void set_defaults(embedded *x, const store_opts *o)
     pthread_cond_init(&x->filled, NULL);
     pthread_cond_init(&x->settled, NULL);
     pthread_cond_init(&x->worked, NULL);
+    on_retain(&x->base, o->max_age, o->max_bytes);
 }
 
 static void embedded_close(store *s);
@@ -200,6 +206,7 @@ static store *embedded_open(const char *where, const store_opts *o, err *e)
         ok = err_sys(e, ENOENT, "%s is no directory with a store", where);
     ok = ok && vfs_find(o->vfs, &x->vfs, e);
     ok = ok && (o->read_only || (make_directory(where, e) && take_lock(x, e)));
+    if (ok && !o->read_only) owner_only_tighten(where);
     x->files = (day_opts){.vfs = x->vfs,
                           .dir = x->dir,
                           .write = !o->read_only,

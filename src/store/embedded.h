@@ -30,13 +30,29 @@ typedef struct group {
     size_t n, cap;
     content_key *keys; /* that its items brought */
     size_t n_keys, cap_keys;
-    uint64_t n_items, n_bytes, oldest; /* records, without what pads them; first arrival */
+    uint64_t n_items, n_bytes; /* records, without what pads them */
+    uint64_t oldest, newest;   /* first and last arrival */
 } group;
+
+/* What retention remembers from look to look. */
+typedef struct retention {
+    uint64_t bytes_seen, raw_seen; /* of day files; embedded.raw_done */
+    double raw, shrunk;            /* measured: so many bytes became so many */
+    uint64_t guess, saved;         /* of a thousand: before anything was measured; in the catalog */
+    uint64_t wall, now;            /* both clocks */
+    uint64_t pause_saved;          /* world_now */
+    uint64_t ahead;                /* ns by which the clock jumped forward */
+    uint64_t aged_to;              /* arrival: all that is older was removed */
+    uint64_t window_end, window_left; /* world_now; samples that may still be removed in it */
+    bool said_held;
+} retention;
 
 typedef struct embedded {
     store base;
     store_opts o;
     _Atomic uint64_t max_age, max_bytes; /* of retention */
+    uint64_t min_age;                    /* retention by bytes removes nothing younger */
+    _Atomic uint64_t max_backlog, max_raw, journal_bytes; /* bounds; bytes of segment files now */
     const world *world;
     char *dir;
     sqlite3_vfs *vfs;
@@ -57,6 +73,13 @@ typedef struct embedded {
     keys keys;
     uint64_t durable, through; /* numbers of the journal */
     uint64_t raw_bytes, raw_items, oldest_raw;
+    uint64_t raw_done; /* bytes compacted since the store was opened */
+    uint64_t newest;   /* arrival of all that is stored; 0: nothing is */
+    bool full_of_young;
+    struct {
+        uint64_t n;                       /* since it began */
+        uint64_t last, behind, next_line; /* world_now: any rejection, one for the backlog */
+    } rejected;
     uint64_t kept_items;
     uint64_t broken_until; /* of world_now: the disk is not asked before */
     err broken;
@@ -83,6 +106,8 @@ typedef struct embedded {
     bool unsure;    /* what the last commit to unsure_of did is not known */
     day_name unsure_of;
     uint64_t next_retention;
+    retention retention;
+    _Atomic uint64_t paused_until, retention_held; /* world_now, 0: no pause; 1: more is old */
 
     /* of who follows (follow.c) */
     _Atomic uint64_t followed;    /* all through this was handed on; FOLLOWED_BY_NOBODY */
@@ -121,6 +146,16 @@ bool embedded_follow_read(store *s, uint64_t *through, store_follower *each, voi
 bool embedded_followed(store *s, uint64_t through, err *e);
 store_lag embedded_lag(const store *s);
 
+/* embedded_admit.c */
+/* Derives the bounds of the journal from max_bytes.  Any thread, without a lock. */
+void embedded_set_bounds(embedded *x);
+/* Under `lock`.  ERR_LIMIT: too much waits for compaction, or the store is full of young data; counted and logged. */
+NODISCARD bool embedded_admit(embedded *x, size_t bytes, err *e);
+/* Logs the end of a time in which items were rejected. */
+void embedded_end_rejection(embedded *x);
+uint64_t embedded_oldest_age(const embedded *x);               /* ns; under `lock` */
+void embedded_gauge_lag(const embedded *x, store_gauges *out); /* under `lock` */
+
 /* embedded_compact.c */
 /* One run: up to max_raw bytes of the journal; *done: nothing was to do. */
 NODISCARD bool embedded_run(embedded *x, bool force, bool *done, err *e);
@@ -133,9 +168,28 @@ uint64_t embedded_file_bytes(const embedded *x, day_name name);
 void embedded_count_kept(embedded *x);
 /* Finds out what became of a commit, if that is not known: *through grows to what is there. */
 NODISCARD bool embedded_settle(embedded *x, uint64_t *through, err *e);
-NODISCARD bool embedded_retain(embedded *x, err *e);
+/* A number that the file has; 0 when it cannot be asked. */
+uint64_t embedded_ask_file(const embedded *x, day_name name, const char *sql);
+/* The one place where files of data are removed: counted and logged.  The catalog has `through` by then. */
+void embedded_remove_file(embedded *x, day_name name, const char *why);
+/* Removes what arrived before `before` from inside the file: counted and logged.  ERR_MALFORMED: the file is damaged. */
+NODISCARD bool embedded_trim_file(embedded *x, day_name name, uint64_t before, day_trimmed *out,
+                                  err *e);
 void embedded_quarantine(embedded *x, day_name name, const err *why);
 void embedded_set_aside(embedded *x, const char *name, const err *why);
+
+/* embedded_retain.c, under `work` */
+NODISCARD bool embedded_retain(embedded *x, err *e);
+/* While the store is opened: what the files say of the past. */
+NODISCARD bool embedded_retain_open(embedded *x, err *e);
+
+/* embedded_clock.c */
+NODISCARD bool embedded_watch_clock(embedded *x, err *e); /* under `work` */
+NODISCARD bool embedded_meet_clock(embedded *x, err *e);  /* while the store is opened */
+bool embedded_paused(const embedded *x);                  /* retention by age */
+uint64_t embedded_likely_time(
+    const embedded *x); /* during a pause: as if the clock had not jumped forward */
+void embedded_gauge_retention(const embedded *x, store_gauges *out);
 
 /* embedded_look.c */
 store_gauges embedded_gauged(const store *s);

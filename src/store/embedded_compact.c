@@ -12,7 +12,8 @@
 
 #define DAY_NS (UINT64_C(86400) * NS_PER_S)
 #define RETENTION_NS (60 * NS_PER_S)
-enum { PARTS = 8 };         /* a file holds at most this part of max_bytes */
+#define RETENTION_FULL_NS NS_PER_S /* while new data is rejected because the store is full */
+enum { PARTS = 8 };                /* a file holds at most this part of max_bytes */
 enum { ALONE = 8 };         /* times the memory for an item that does not fit beside others */
 enum { MESSAGE = 4 << 20 }; /* bytes of a decoded message that are in huge pages */
 
@@ -49,7 +50,8 @@ typedef struct run {
     uint64_t through; /* committed */
     uint64_t last;    /* added */
     uint64_t committed_bytes, committed_items, n_items;
-    uint64_t n_kept; /* as received */
+    uint64_t n_kept;       /* as received */
+    uint64_t next_arrival; /* of the first item that is left; 0: not known */
     bool full;
     bool heavy; /* an item needs more memory than there is beside others */
 } run;
@@ -202,8 +204,11 @@ static bool on_record(void *who, uint64_t seq, str bytes, err *e)
     run *r = who;
     const embedded *x = r->x;
     bool more = r->last != r->through;
-    if (r->n_read >= x->o.max_raw || (more && seq == x->heavy)) /* the rest is for the next run */
+    if (r->n_read >= x->max_raw || (more && seq == x->heavy)) { /* the rest is for the next run */
+        item left;
+        if (take_item(bytes, &left)) r->next_arrival = left.received;
         return r->scan->stop = r->full = true, true;
+    }
     r->n_read += bytes.n + JOURNAL_RECORD;
     if (r->ahead) return ahead_put(r->ahead, seq, bytes, e);
     return compact_item(r, &(ahead_item){.seq = seq, .bytes = bytes}, e);
@@ -214,15 +219,20 @@ static void settle_run(embedded *x, const run *r)
 {
     pthread_mutex_lock(&x->lock);
     x->through = r->through;
+    x->raw_done += r->committed_bytes;
     x->raw_bytes -= r->committed_bytes < x->raw_bytes ? r->committed_bytes : x->raw_bytes;
     x->raw_items -= r->committed_items < x->raw_items ? r->committed_items : x->raw_items;
-    x->oldest_raw = x->through >= x->durable ? 0 : x->world->wall(x->world->who);
+    if (x->through >= x->durable)
+        x->oldest_raw = 0;
+    else if (r->next_arrival)
+        x->oldest_raw = r->next_arrival;
     if (x->through >= x->durable) x->raw_bytes = x->raw_items = 0;
     x->n.compactions++;
     pthread_mutex_unlock(&x->lock);
     if (x->heavy <= r->through) x->heavy = 0;
     pthread_mutex_lock(&x->writing);
     journal_release(&x->j, follow_floor(x, r->through));
+    x->journal_bytes = journal_disk_bytes(&x->j);
     pthread_mutex_unlock(&x->writing);
 }
 
@@ -255,6 +265,7 @@ static bool run_through(run *r, uint64_t durable, err *e)
         x->n.damaged += s.n_damaged;
         pthread_mutex_unlock(&x->lock);
     }
+    if (!r->full) r->next_arrival = now; /* whatever is left came after this run began */
     return commit(r, e);
 }
 
@@ -262,7 +273,7 @@ static bool run_through(run *r, uint64_t durable, err *e)
 static unsigned n_threads(const embedded *x, uint64_t raw_bytes)
 {
     unsigned n = x->o.threads ? x->o.threads : x->o.no_threads ? 1 : STORE_ALL_CORES;
-    if (x->heavy || raw_bytes <= x->o.max_raw) return 1;
+    if (x->heavy || raw_bytes <= x->max_raw) return 1;
     long cores = n == STORE_ALL_CORES ? sysconf(_SC_NPROCESSORS_ONLN) : (long)n;
     return cores < 1 ? 1 : (unsigned)cores;
 }
@@ -284,7 +295,7 @@ bool embedded_run(embedded *x, bool force, bool *done, err *e)
 {
     pthread_mutex_lock(&x->lock);
     uint64_t now = x->world->wall(x->world->who), durable = x->durable, raw_bytes = x->raw_bytes;
-    bool due = x->raw_items && (force || x->raw_bytes >= x->o.max_raw ||
+    bool due = x->raw_items && (force || x->raw_bytes >= x->max_raw ||
                                 (now > x->oldest_raw && now - x->oldest_raw > x->o.max_raw_age));
     run r = {.x = x, .through = x->through, .last = x->through};
     pthread_mutex_unlock(&x->lock);
@@ -349,10 +360,11 @@ static bool step(embedded *x, bool force, bool *more, err *e)
     uint64_t now = world_now(x->world);
     bool ok = embedded_run(x, force, &done, e);
     if (ok && (!done || force || now >= x->next_retention)) {
-        x->next_retention = now + RETENTION_NS;
         ok = embedded_retain(x, e);
+        x->next_retention = now + (x->full_of_young ? RETENTION_FULL_NS : RETENTION_NS);
     }
     pthread_mutex_unlock(&x->work);
+    embedded_end_rejection(x);
     *more = ok && !done;
     return ok;
 }
@@ -381,7 +393,7 @@ void *embedded_compactor(void *who)
         struct timespec t;
         clock_gettime(CLOCK_REALTIME, &t);
         t.tv_sec += 1;
-        bool due = x->raw_bytes >= x->o.max_raw && !x->broken_until;
+        bool due = x->raw_bytes >= x->max_raw && !x->broken_until;
         if (!due) pthread_cond_timedwait(&x->worked, &x->lock, &t);
         if (x->closing) break;
         pthread_mutex_unlock(&x->lock);

@@ -32,8 +32,7 @@ static void let_go(embedded *x, day_name name)
 
 /* ---- what is in them ---- */
 
-/* A number that the file has; 0 when it cannot be asked. */
-static uint64_t ask_file(const embedded *x, day_name name, const char *sql)
+uint64_t embedded_ask_file(const embedded *x, day_name name, const char *sql)
 {
     uint64_t n = 0;
     database d = {0};
@@ -49,7 +48,8 @@ void embedded_count_kept(embedded *x)
     day_names names;
     uint64_t n = 0;
     if (!day_list(x->dir, &names, NULL)) return;
-    for (size_t i = 0; i < names.n; i++) n += ask_file(x, names.v[i], "SELECT count(*) FROM raw");
+    for (size_t i = 0; i < names.n; i++)
+        n += embedded_ask_file(x, names.v[i], "SELECT count(*) FROM raw");
     free(names.v);
     pthread_mutex_lock(&x->lock);
     x->kept_items = n;
@@ -78,16 +78,31 @@ bool embedded_settle(embedded *x, uint64_t *through, err *e)
     return true;
 }
 
-/* ---- retention ---- */
+bool embedded_trim_file(embedded *x, day_name name, uint64_t before, day_trimmed *out, err *e)
+{
+    char text[DAY_NAME];
+    let_go(x, name);
+    if (!day_trim(&x->files, name, x->o.memory / 4, before, out, e)) return false;
+    if (!out->n_profiles && !out->n_raw) return true;
+    day_name_text(name, text);
+    embedded_say(x, STORE_REMOVED,
+                 "store: removed %" PRIu64 " samples of %s: they are past the maximum age",
+                 out->n_samples, text);
+    pthread_mutex_lock(&x->lock);
+    x->n.dropped_samples += out->n_samples;
+    pthread_mutex_unlock(&x->lock);
+    if (out->n_raw) embedded_count_kept(x);
+    return true;
+}
 
-#define DAY_NS (UINT64_C(86400) * NS_PER_S)
+/* ---- removal ---- */
 
-static void remove_file(embedded *x, day_name name, const char *why)
+void embedded_remove_file(embedded *x, day_name name, const char *why)
 {
     static const char *const tails[] = {"", "-wal", "-shm"};
     char text[DAY_NAME], path[DAY_PATH];
     let_go(x, name);
-    uint64_t samples = ask_file(x, name, "SELECT value FROM meta WHERE key = 'samples'");
+    uint64_t samples = embedded_ask_file(x, name, "SELECT value FROM meta WHERE key = 'samples'");
     day_name_text(name, text);
     for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
         snprintf(path, sizeof path, "%s/%s%s", x->dir, text, tails[i]);
@@ -102,34 +117,6 @@ static void remove_file(embedded *x, day_name name, const char *why)
     x->n.dropped_samples += samples;
     pthread_mutex_unlock(&x->lock);
     embedded_count_kept(x);
-}
-
-bool embedded_retain(embedded *x, err *e)
-{
-    day_names names;
-    uint64_t now = x->world->wall(x->world->who);
-    if (!day_list(x->dir, &names, e)) return false;
-    /* Not the files of the journal: spare ones do not get smaller when data is removed. */
-    pthread_mutex_lock(&x->lock);
-    uint64_t total = x->raw_bytes;
-    pthread_mutex_unlock(&x->lock);
-    bool ok = true;
-    for (size_t i = 0; i < names.n; i++) total += embedded_file_bytes(x, names.v[i]);
-    for (size_t i = 0; ok && i < names.n; i++) {
-        uint64_t bytes = embedded_file_bytes(x, names.v[i]),
-                 end = (uint64_t)(names.v[i].day + 1) * DAY_NS;
-        bool old = x->max_age != UINT64_MAX && end < now && now - end > x->max_age,
-             much = x->max_bytes != UINT64_MAX && total > x->max_bytes;
-        if (!old && !much) continue;
-        ok = catalog_set(&x->catalog, "through", x->through,
-                         e); /* before the file that says so is gone */
-        if (!ok) break;
-        remove_file(x, names.v[i],
-                    old ? "older than the retention" : "more bytes than the retention allows");
-        total -= bytes;
-    }
-    free(names.v);
-    return ok;
 }
 
 /* ---- quarantine ---- */

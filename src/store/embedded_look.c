@@ -118,6 +118,8 @@ store_gauges embedded_gauged(const store *s)
     out.kept_items = x->kept_items;
     out.queue_items = x->n_put - x->n_settled;
     out.queue_bytes = journal_group_bytes(&x->next.records) + x->in_flight;
+    embedded_gauge_lag(x, &out);
+    embedded_gauge_retention(x, &out);
     pthread_mutex_unlock(&x->lock);
     return out;
 }

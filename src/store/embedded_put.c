@@ -18,7 +18,7 @@ static void group_reset(group *g)
 {
     journal_group_reset(&g->records, KEEP_GROUP);
     g->n = g->n_keys = 0;
-    g->n_items = g->n_bytes = g->oldest = 0;
+    g->n_items = g->n_bytes = g->oldest = g->newest = 0;
 }
 
 static bool add_pending(group *g, const pending *p)
@@ -60,7 +60,7 @@ static bool refuse_early(embedded *x, size_t bytes, err *e)
         x->n.refused_full++;
         return err_set(e, ERR_LIMIT, "the queue of the store is full (%zu bytes wait)", wait);
     }
-    return true;
+    return embedded_admit(x, bytes, e);
 }
 
 /* ---- what takes a while, before the lock ---- */
@@ -183,6 +183,7 @@ static void add_record(embedded *x, const store_item *i, const item *to)
     x->next.n_bytes += bytes;
     x->next.n_items++;
     if (!x->next.oldest) x->next.oldest = to->received;
+    if (to->received > x->next.newest) x->next.newest = to->received;
 }
 
 static bool put_locked(embedded *x, const store_item *i, prepared *w, err *e)
@@ -274,6 +275,7 @@ static void count_group(embedded *x, const group *g, size_t bytes, uint64_t firs
     x->raw_bytes += g->n_bytes;
     x->raw_items += g->n_items;
     if (!x->oldest_raw) x->oldest_raw = g->oldest;
+    if (g->newest > x->newest) x->newest = g->newest;
 }
 
 static void tell(const group *g, const err *refused)
@@ -302,6 +304,7 @@ static bool write_group(embedded *x, err *e)
     uint64_t first = 0;
     pthread_mutex_lock(&x->writing);
     bool ok = !x->busy.n_items || journal_write(&x->j, &x->busy.records, &first, &why);
+    x->journal_bytes = journal_disk_bytes(&x->j);
     pthread_mutex_unlock(&x->writing);
     embedded_at(x, ok ? "synced" : "refused");
 
@@ -334,7 +337,7 @@ static bool write_group(embedded *x, err *e)
     x->n_settled += settled;
     if (!ok && !x->group_error.code) x->group_error = why;
     pthread_cond_broadcast(&x->settled);
-    if (ok && x->raw_bytes >= x->o.max_raw) pthread_cond_signal(&x->worked);
+    if (ok && x->raw_bytes >= x->max_raw) pthread_cond_signal(&x->worked);
     if (!ok && e) *e = why;
     return ok;
 }

@@ -58,7 +58,12 @@ static void forget(journal *j)
 bool journal_open(journal *j, sqlite3_vfs *vfs, const char *dir, const world *w, bool no_sync,
                   uint64_t through, err *e)
 {
-    *j = (journal){.vfs = vfs, .dir = dir, .world = w, .no_sync = no_sync, .next_seq = through + 1};
+    *j = (journal){.vfs = vfs,
+                   .dir = dir,
+                   .world = w,
+                   .no_sync = no_sync,
+                   .segment = JOURNAL_SEGMENT,
+                   .next_seq = through + 1};
     segment_list list = {0};
     if (!segments_list(vfs, dir, &list, e)) return false;
     bool ok = true;
@@ -93,18 +98,23 @@ void journal_close(journal *j, uint64_t through)
 }
 
 /* A name for segment `number`: a file that is no longer needed, renamed, or a new one.  *claim: of the former. */
-static bool take_file(journal *j, uint32_t number, uint64_t want, int *claim, err *e)
+static bool take_file(journal *j, uint32_t number, uint64_t want, uint64_t *size, int *claim,
+                      err *e)
 {
     char path[JOURNAL_PATH], old[JOURNAL_PATH];
     segment_path(j->dir, number, path);
-    if (j->n && j->v[0].spare && want <= JOURNAL_SEGMENT)
-        *claim = segment_claim(j->dir, j->v[0].number);
+    if (j->n && j->v[0].spare && want <= j->segment) *claim = segment_claim(j->dir, j->v[0].number);
     if (*claim >= 0) {
         segment_path(j->dir, j->v[0].number, old);
-        if (rename(old, path) == 0) drop_segment(j, 0);
+        if (rename(old, path) == 0) {
+            *size = j->v[0].size;
+            drop_segment(j, 0);
+        }
     }
     j->f = vfile_open(j->vfs, path, VFILE_WRITE, e);
-    return j->f && vfile_reserve(j->f, want < JOURNAL_RESERVE ? want : JOURNAL_RESERVE, e);
+    uint64_t reserve = want < JOURNAL_RESERVE ? want : JOURNAL_RESERVE;
+    if (*size < reserve) *size = reserve;
+    return j->f && vfile_reserve(j->f, reserve, e);
 }
 
 static void give_up(journal *j)
@@ -115,8 +125,7 @@ static void give_up(journal *j)
 
 static bool begin_segment(journal *j, uint64_t bytes, err *e)
 {
-    uint64_t want =
-        bytes + JOURNAL_HEADER > JOURNAL_SEGMENT ? bytes + JOURNAL_HEADER : JOURNAL_SEGMENT;
+    uint64_t want = bytes + JOURNAL_HEADER > j->segment ? bytes + JOURNAL_HEADER : j->segment;
     journal_segment s = {.number = j->n ? j->v[j->n - 1].number + 1 : 1,
                          .salt = j->world->random(j->world->who),
                          .first_seq = j->next_seq,
@@ -125,7 +134,7 @@ static bool begin_segment(journal *j, uint64_t bytes, err *e)
     char head[JOURNAL_HEADER];
     segment_header(&s, head);
     int claim = -1;
-    bool made = take_file(j, s.number, want, &claim, e) &&
+    bool made = take_file(j, s.number, want, &s.size, &claim, e) &&
                 vfile_write(j->f, 0, (str){head, sizeof head}, e);
     segment_unclaim(claim);
     if (made && add_segment(j, s, e)) return true;
@@ -152,7 +161,7 @@ bool journal_write(journal *j, journal_group *g, uint64_t *first_seq, err *e)
 {
     if (g->copied.failed) return err_sys(e, ENOMEM, "no memory for a group of items");
     uint64_t want = journal_even(journal_group_bytes(g)) + JOURNAL_EVEN;
-    if (!j->f || j->v[j->n - 1].end + want > JOURNAL_SEGMENT)
+    if (!j->f || j->v[j->n - 1].end + want > j->segment)
         if (!begin_segment(j, want, e)) return false;
     journal_segment *s = &j->v[j->n - 1];
     uint64_t next = journal_number(g, j->next_seq, s->salt);
@@ -171,14 +180,22 @@ bool journal_write(journal *j, journal_group *g, uint64_t *first_seq, err *e)
     *first_seq = j->next_seq;
     j->next_seq = next;
     s->end += journal_group_bytes(g);
+    if (s->size < s->end) s->size = s->end;
     return true;
+}
+
+uint64_t journal_disk_bytes(const journal *j)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < j->n; i++) n += j->v[i].size;
+    return n;
 }
 
 void journal_release(journal *j, uint64_t through)
 {
     size_t spares = 0;
     for (size_t i = 0; i + 1 < j->n && j->v[i + 1].first_seq <= through + 1;) {
-        if (spares < JOURNAL_SPARES && j->v[i].end <= JOURNAL_SEGMENT) {
+        if (spares < JOURNAL_SPARES && j->v[i].size <= j->segment) {
             j->v[i++].spare = true;
             spares++;
             continue;

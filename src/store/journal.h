@@ -17,15 +17,17 @@
 #include "store/vfile.h"
 #include "net/world.h"
 
-#define JOURNAL_SEGMENT (UINT64_C(16) << 20)
+#define JOURNAL_SEGMENT (UINT64_C(16) << 20) /* at most, and by default */
+#define JOURNAL_SEGMENT_MIN (UINT64_C(256) << 10)
 #define JOURNAL_RESERVE (UINT64_C(1) << 20) /* taken from the disk when a segment begins */
 enum { JOURNAL_HEADER = 64, JOURNAL_SPARES = 4 };
 
 typedef struct journal_segment {
     uint32_t number;
     uint64_t salt, first_seq;
-    uint64_t end; /* bytes */
-    bool spare;   /* all of it was compacted: may be written over */
+    uint64_t end;  /* bytes written */
+    uint64_t size; /* of the file: a segment that is written over may be larger than its end */
+    bool spare;    /* all of it was compacted: may be written over */
 } journal_segment;
 
 typedef struct journal {
@@ -33,6 +35,7 @@ typedef struct journal {
     const char *dir;
     const world *world;
     bool no_sync;
+    uint64_t segment;   /* bytes of a segment; set by journal_open, the caller may change it */
     journal_segment *v; /* by number */
     size_t n, cap;
     vfile *f; /* of the newest; NULL: the next write begins a new one */
@@ -50,6 +53,9 @@ NODISCARD bool journal_write(journal *j, journal_group *g, uint64_t *first_seq, 
 
 /* Removes (or keeps for writing over) segments whose records are all <= through. */
 void journal_release(journal *j, uint64_t through);
+
+/* Bytes of all segment files, those kept for writing over and those still locked by a reader included. */
+uint64_t journal_disk_bytes(const journal *j);
 
 /* ---- reading, by anyone ---- */
 

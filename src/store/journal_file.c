@@ -82,7 +82,7 @@ static bool read_header(sqlite3_vfs *vfs, const char *path, uint32_t number, jou
         return false;
     }
     *good = got == sizeof head && segment_parse(head, s) && s->number == number;
-    if (*good) s->end = size;
+    if (*good) s->end = s->size = size;
     return true;
 }
 

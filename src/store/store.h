@@ -30,6 +30,7 @@ typedef struct store store;
 #define STORE_MAX_BYTES (UINT64_C(10) << 30)
 #define STORE_MAX_QUEUE ((size_t)64 << 20)
 #define STORE_MEMORY ((size_t)128 << 20)
+#define STORE_MIN_AGE (UINT64_C(3600) * NS_PER_S)
 enum { STORE_MAX_KEYS = 1 << 19 };
 #define STORE_ALL_CORES UINT_MAX
 
@@ -42,13 +43,21 @@ typedef enum store_said {
 
 /* The zero value is fine. */
 typedef struct store_opts {
-    bool read_only;       /* ask only; another process may be writing */
-    bool must_exist;      /* do not make the directory (implied by read_only) */
-    uint64_t max_age;     /* ns since arrival; 0: STORE_MAX_AGE, UINT64_MAX: for ever */
-    uint64_t max_bytes;   /* on disk; 0: STORE_MAX_BYTES, UINT64_MAX: no limit */
-    size_t max_queue;     /* bytes waiting to be written; 0: STORE_MAX_QUEUE */
-    size_t memory;        /* compaction and caches of readers together; 0: STORE_MEMORY */
-    uint64_t max_raw;     /* bytes that wait for compaction before it begins; 0: 64 MiB */
+    bool read_only;     /* ask only; another process may be writing */
+    bool must_exist;    /* do not make the directory (implied by read_only) */
+    uint64_t max_age;   /* ns since arrival; 0: STORE_MAX_AGE, UINT64_MAX: for ever */
+    uint64_t max_bytes; /* on disk; 0: STORE_MAX_BYTES, UINT64_MAX: no limit */
+    uint64_t
+        min_age; /* ns since arrival: retention by bytes removes nothing younger, puts are rejected; 0: STORE_MIN_AGE */
+    uint64_t
+        max_backlog; /* bytes that may wait for compaction before puts are rejected; 0: an eighth of max_bytes, between
+                             4 MiB and 1 GiB; UINT64_MAX: no limit */
+    bool
+        drop_at_once; /* retention by age neither pauses after a jump of the clock nor limits what it removes at once */
+    size_t max_queue; /* bytes waiting to be written; 0: STORE_MAX_QUEUE */
+    size_t memory;    /* compaction and caches of readers together; 0: STORE_MEMORY */
+    uint64_t
+        max_raw; /* bytes that wait for compaction before it begins; 0: 64 MiB; at most half of max_backlog */
     uint64_t max_raw_age; /* ns that they may wait; 0: 10 minutes */
     bool no_sync;         /* "durable" means: handed to the kernel.  For tests and benches */
     bool
@@ -108,7 +117,8 @@ typedef struct store_item {
     void *cookie;
 } store_item;
 
-/* Hands in one item.  false: `done` will not be called.  ERR_LIMIT: the queue is full, try later; ERR_SYS: the disk is full or
+/* Hands in one item.  false: `done` will not be called.  ERR_LIMIT: the queue is full, too much waits for compaction, or the store
+ * is full of data younger than min_age: try later; ERR_SYS: the disk is full or
  * broken (it is tried again every second); ERR_MALFORMED, ERR_USAGE. */
 NODISCARD bool store_put(store *s, const store_item *i, err *e);
 
@@ -329,6 +339,8 @@ store_lag store_lag_of(const store *s); /* any thread */
     X(bytes, "bytes of OTLP stored")                                                               \
     X(refused_full, "items refused because the queue was full")                                    \
     X(refused_disk, "items refused because the disk was full or broken")                           \
+    X(rejected_backlog, "items rejected because too much waited for compaction")                   \
+    X(rejected_young, "items rejected because the store was full of data younger than min-age")    \
     X(groups, "groups written, each with one sync")                                                \
     X(compactions, "compactions")                                                                  \
     X(compaction_failed, "compactions that will be tried again")                                   \
@@ -336,7 +348,8 @@ store_lag store_lag_of(const store *s); /* any thread */
     X(damaged, "blocks and items that failed their checksum")                                      \
     X(quarantined, "files set aside as damaged")                                                   \
     X(dropped_files, "files removed by retention")                                                 \
-    X(dropped_samples, "samples in them")
+    X(dropped_samples, "samples removed by retention")                                             \
+    X(clock_jumps, "jumps of the clock after which retention by age paused")
 
 typedef struct store_counters {
 #define X(name, what) uint64_t name;
@@ -351,6 +364,12 @@ store_counters store_counted(const store *s);
     X(disk_bytes, "bytes of all files of the store now")                                           \
     X(raw_items, "items acknowledged that wait for compaction")                                    \
     X(raw_bytes, "bytes of them in the journal")                                                   \
+    X(raw_oldest_seconds, "age of the oldest of them")                                             \
+    X(backlog_limit_bytes, "bytes of them at which new items are rejected")                        \
+    X(rejecting_backlog, "1: items were rejected in the last 10 s because too much waits")         \
+    X(rejecting_young, "1: the store is full of data younger than min-age")                        \
+    X(retention_paused_seconds, "time left for which retention by age pauses; 0: it does not")     \
+    X(retention_held, "1: more is past max-age than is removed at once")                           \
     X(kept_items, "items that are kept as received: compaction could not make columns of them")    \
     X(queue_items, "items put that are not on disk yet")                                           \
     X(queue_bytes, "bytes of them")

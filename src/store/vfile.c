@@ -1,5 +1,6 @@
 #include "store/vfile.h"
 
+#include "store/owner_only.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -66,6 +67,7 @@ vfile *vfile_open(sqlite3_vfs *vfs, const char *path, vfile_mode mode, err *e)
                 (mode == VFILE_READ ? SQLITE_OPEN_READONLY
                                     : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE),
         got;
+    if (mode == VFILE_WRITE) owner_only_make(f->path);
     int rc = vfs->xOpen(vfs, f->path, f->f, flags, &got);
     if (rc == SQLITE_OK) return f;
     open_failed(e, rc, path);

@@ -1,4 +1,4 @@
-/* The embedded engine: every layout of the corpus, retention, damage, threads and readers beside the writer. */
+/* The embedded engine: every layout of the corpus, damage, threads and readers beside the writer. */
 #include "../../support/numbered.h"
 
 #include "wire/otlp.h"
@@ -118,8 +118,6 @@ static void keeps_every_layout(void **state)
     print_message("# %zu files\n", n);
 }
 
-/* ---- retention ---- */
-
 static size_t n_files(store *s)
 {
     arena a = {0};
@@ -129,95 +127,6 @@ static size_t n_files(store *s)
     size_t n = x.files.n;
     arena_free(&a);
     return n;
-}
-
-static void removes_old_days(void **state)
-{
-    (void)state;
-    place p = place_new();
-    hand_world w;
-    err e = {0};
-    hand_world_init(&w, NOON);
-    store *s = open_at(p.dir, &w, (store_opts){.no_threads = true, .max_age = 2 * DAY});
-    for (uint64_t i = 0; i < 6; i++) {
-        put_number(s, i);
-        assert_ok(store_compact(s, &e), &e);
-        w.wall += DAY;
-    }
-    assert_ok(store_compact(s, &e), &e);
-    uint32_t count[6] = {0};
-    assert_ok(numbered_count(s, count, 6, &e), &e);
-    assert_int_equal(count[0] + count[1] + count[2], 0);
-    assert_int_equal(count[4] + count[5], 2);
-    assert_true(store_counted(s).dropped_files >= 3);
-    assert_u64(store_counted(s).dropped_samples, 40 * store_counted(s).dropped_files);
-    w.wall +=
-        30 * DAY; /* everything goes, and what was compacted does not come back from the journal */
-    assert_ok(store_compact(s, &e), &e);
-    memset(count, 0, sizeof count);
-    assert_int_equal(n_files(s), 0);
-    store_close(s);
-    s = open_at(p.dir, &w, (store_opts){.no_threads = true});
-    assert_ok(numbered_count(s, count, 6, &e), &e);
-    for (size_t i = 0; i < 6; i++) assert_int_equal(count[i], 0);
-    put_number(s, 7);
-    assert_ok(store_commit(s, &e), &e);
-    store_close(s);
-    place_free(&p);
-}
-
-static void removes_by_bytes(void **state)
-{
-    (void)state;
-    place p = place_new();
-    hand_world w;
-    err e = {0};
-    hand_world_init(&w, NOON);
-    store *s = open_at(p.dir, &w,
-                       (store_opts){.no_threads = true, .max_bytes = 3 << 20, .max_raw = 16 << 10});
-    for (uint64_t i = 0; i < 400; i++) {
-        put_number(s, i);
-        if (i % 20 != 19) continue;
-        assert_ok(store_compact(s, &e), &e);
-        w.wall += DAY / 4;
-    }
-    arena a = {0};
-    store_stats x;
-    assert_ok(store_get_stats(s, &a, &x, &e), &e);
-    assert_true(x.files.n > 0);
-    assert_true(x.bytes < (4 << 20));
-    arena_free(&a);
-    store_close(s);
-    place_free(&p);
-}
-
-/* Segments of the journal that are kept for writing over are no reason to remove what was compacted. */
-static void keeps_what_fits(void **state)
-{
-    (void)state;
-    enum { LARGE = 4 << 20 };
-    place p = place_new();
-    err e = {0};
-    store *s = open_at(p.dir, NULL,
-                       (store_opts){.no_threads = true, .no_sync = true, .max_bytes = 3 << 20});
-    char *payload = calloc(1, LARGE);
-    uint32_t count[8] = {0};
-    for (size_t i = 0; i < ARRAY_LEN(count); i++) {
-        arena a = {0};
-        model m;
-        assert_true(numbered_model(&a, i, &m));
-        m.profiles.v[0].original_payload = (str){payload, LARGE};
-        assert_ok(store_put(s, &(store_item){.model = &m}, &e), &e);
-        assert_ok(store_commit(s, &e), &e);
-        arena_free(&a);
-    }
-    assert_ok(store_compact(s, &e), &e);
-    assert_u64(store_counted(s).dropped_files, 0);
-    assert_ok(numbered_count(s, count, ARRAY_LEN(count), &e), &e);
-    for (size_t i = 0; i < ARRAY_LEN(count); i++) assert_int_equal(count[i], 1);
-    free(payload);
-    store_close(s);
-    place_free(&p);
 }
 
 /* ---- damage ---- */
@@ -676,9 +585,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_every_layout),
-        cmocka_unit_test(removes_old_days),
-        cmocka_unit_test(removes_by_bytes),
-        cmocka_unit_test(keeps_what_fits),
         cmocka_unit_test(sets_damaged_files_aside),
         cmocka_unit_test(sets_aside_again),
         cmocka_unit_test(serves_beside_a_damaged_file),

@@ -87,6 +87,16 @@ static told put_all(under_test *t)
     return got;
 }
 
+static void put_newer(under_test *t)
+{
+    arena a = {0};
+    model m;
+    err e = {0};
+    assert_true(model_of(&a, NUMBERS, &m));
+    assert_ok(store_put(t->s, &(store_item){.model = &m}, &e) && store_commit(t->s, &e), &e);
+    arena_free(&a);
+}
+
 /* Every number once, of all its samples. */
 static void check_all(under_test *t, const char *when)
 {
@@ -166,6 +176,9 @@ static void larger_one_is_kept_as_received(void **state)
     check_all(t, "put again");
 
     t->world.wall += UINT64_C(30) * 86400 * NS_PER_S;
+    t->o.drop_at_once = true;
+    reopen(t);
+    put_newer(t);
     compact(t);
     assert_u64(store_gauged(t->s).kept_items, 0);
     end(t);

@@ -1,0 +1,129 @@
+/* Admission: the backlog (acknowledged, not yet compacted) and the store have bounds, and whatever would exceed them is
+ * rejected before it is acknowledged. */
+#include "store/embedded.h"
+
+#include <inttypes.h>
+#include "base/ban.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define BACKLOG_MIN (4 * MIB)
+#define BACKLOG_MAX (1024 * MIB)
+enum { BACKLOG_SHARE = 8, SEGMENTS = 16 }; /* of max_bytes; of the backlog */
+#define LINE_NS (60 * NS_PER_S)            /* between two lines of the log */
+#define QUIET_NS (10 * NS_PER_S)           /* without a rejection: it is over */
+
+static uint64_t clamp(uint64_t v, uint64_t low, uint64_t high)
+{
+    return v < low ? low : v > high ? high : v;
+}
+
+/* ---- the bounds ---- */
+
+static uint64_t segment_bytes(uint64_t backlog)
+{
+    return clamp(backlog / SEGMENTS, JOURNAL_SEGMENT_MIN, JOURNAL_SEGMENT) &
+           ~(uint64_t)(JOURNAL_EVEN - 1);
+}
+
+void embedded_set_bounds(embedded *x)
+{
+    uint64_t limit = x->max_bytes, backlog = x->o.max_backlog;
+    if (!backlog)
+        backlog = limit == UINT64_MAX ? BACKLOG_MAX
+                                      : clamp(limit / BACKLOG_SHARE, BACKLOG_MIN, BACKLOG_MAX);
+    x->max_backlog = backlog;
+    x->max_raw = x->o.max_raw < backlog / 2 ? x->o.max_raw : backlog / 2;
+    pthread_mutex_lock(&x->writing);
+    x->j.segment = segment_bytes(backlog);
+    pthread_mutex_unlock(&x->writing);
+}
+
+/* Bytes that segment files may have beyond the backlog: those kept for writing over, one that is written and one that is half
+ * compacted, and what pads small groups. */
+static uint64_t journal_slack(uint64_t backlog)
+{
+    return (JOURNAL_SPARES + 2) * segment_bytes(backlog);
+}
+
+/* ---- rejecting ---- */
+
+/* One line a minute while it lasts. */
+static void say_rejected(embedded *x, const char *why)
+{
+    uint64_t now = world_now(x->world);
+    x->rejected.n++;
+    x->rejected.last = now;
+    if (now < x->rejected.next_line) return;
+    x->rejected.next_line = now + LINE_NS;
+    embedded_say(x, STORE_TROUBLE, "store: new data is rejected: %s", why);
+}
+
+static bool reject(embedded *x, uint64_t *counter, const char *why, err *e)
+{
+    ++*counter;
+    say_rejected(x, why);
+    return err_set(e, ERR_LIMIT, "%s", why);
+}
+
+static bool reject_backlog(embedded *x, err *e)
+{
+    char why[160];
+    uint64_t age = embedded_oldest_age(x) / NS_PER_S;
+    x->rejected.behind = world_now(x->world);
+    snprintf(why, sizeof why,
+             "%" PRIu64 " items (%" PRIu64 " bytes) wait for compaction, the oldest for %" PRIu64
+             " s; at most %" PRIu64 " bytes may wait",
+             x->raw_items, x->raw_bytes, age, x->max_backlog);
+    return reject(x, &x->n.rejected_backlog, why, e);
+}
+
+static bool reject_young(embedded *x, err *e)
+{
+    char why[160];
+    snprintf(why, sizeof why,
+             "the store is at its limit of %" PRIu64 " bytes, and all of it arrived in the last "
+             "%" PRIu64 " s (store.min-age)",
+             (uint64_t)x->max_bytes, x->min_age / NS_PER_S);
+    return reject(x, &x->n.rejected_young, why, e);
+}
+
+bool embedded_admit(embedded *x, size_t bytes, err *e)
+{
+    uint64_t queued = journal_group_bytes(&x->next.records) + x->in_flight,
+             waiting = x->raw_bytes + queued, most = x->max_backlog;
+    /* With nothing waiting an item of any size is accepted: it would never fit otherwise. */
+    uint64_t on_disk = x->journal_bytes + (waiting ? queued + bytes : 0);
+    bool behind = (waiting && waiting + bytes > most) ||
+                  on_disk > most + journal_slack(most) + x->follow_held;
+    if (most != UINT64_MAX && behind) return reject_backlog(x, e);
+    return !x->full_of_young || reject_young(x, e);
+}
+
+void embedded_end_rejection(embedded *x)
+{
+    pthread_mutex_lock(&x->lock);
+    uint64_t n = x->rejected.n, now = world_now(x->world);
+    bool over = n && now - x->rejected.last > QUIET_NS;
+    if (over) x->rejected.n = x->rejected.next_line = 0;
+    pthread_mutex_unlock(&x->lock);
+    if (over)
+        embedded_say(x, STORE_TROUBLE,
+                     "store: new data is no longer rejected; %" PRIu64 " items were", n);
+}
+
+/* ---- figures ---- */
+
+uint64_t embedded_oldest_age(const embedded *x)
+{
+    uint64_t now = x->world->wall(x->world->who);
+    return x->raw_items && x->oldest_raw && now > x->oldest_raw ? now - x->oldest_raw : 0;
+}
+
+void embedded_gauge_lag(const embedded *x, store_gauges *out)
+{
+    uint64_t now = world_now(x->world);
+    out->raw_oldest_seconds = embedded_oldest_age(x) / NS_PER_S;
+    out->backlog_limit_bytes = x->max_backlog;
+    out->rejecting_backlog = x->rejected.behind && now - x->rejected.behind < QUIET_NS;
+    out->rejecting_young = x->full_of_young;
+}
