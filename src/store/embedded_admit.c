@@ -65,7 +65,7 @@ static bool reject(embedded *x, uint64_t *counter, const char *why, err *e)
     return err_set(e, ERR_LIMIT, "%s", why);
 }
 
-static bool reject_backlog(embedded *x, err *e)
+static bool reject_backlog(embedded *x, uint64_t queued, err *e)
 {
     char why[160];
     uint64_t age = embedded_oldest_age(x) / NS_PER_S;
@@ -73,7 +73,8 @@ static bool reject_backlog(embedded *x, err *e)
     snprintf(why, sizeof why,
              "%" PRIu64 " items (%" PRIu64 " bytes) wait for compaction, the oldest for %" PRIu64
              " s; at most %" PRIu64 " bytes may wait",
-             x->raw_items, x->raw_bytes, age, x->max_backlog);
+             x->raw_items + x->n_put - x->n_settled, x->raw_bytes + queued, age,
+             (uint64_t)x->max_backlog);
     return reject(x, &x->n.rejected_backlog, why, e);
 }
 
@@ -95,7 +96,7 @@ bool embedded_admit(embedded *x, size_t bytes, err *e)
     uint64_t on_disk = x->journal_bytes + (waiting ? queued + bytes : 0);
     bool behind = (waiting && waiting + bytes > most) ||
                   on_disk > most + journal_slack(most) + x->follow_held;
-    if (most != UINT64_MAX && behind) return reject_backlog(x, e);
+    if (most != UINT64_MAX && behind) return reject_backlog(x, queued, e);
     return !x->full_of_young || reject_young(x, e);
 }
 

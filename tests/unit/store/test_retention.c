@@ -1,4 +1,5 @@
 /* Retention and admission: by bytes, by age, with a clock that jumps; what may wait for compaction. */
+#include "../../support/bad_vfs.h"
 #include "../../support/numbered.h"
 #include "../../support/store_test.h"
 
@@ -334,6 +335,51 @@ static void keeps_age_to_the_hour(void **state)
     end(t);
 }
 
+/* Six hours of one day on a disk that fails at one call of the removal; false: it never came to that call. */
+static bool trim_with_a_fault(bad_kind kind, long after)
+{
+    enum { N = 12 };
+    under_test *t = begin_store((store_opts){.max_age = UINT64_MAX, .vfs = "bad"});
+    t->world.wall = NOON / DAY * DAY;
+    for (uint64_t i = 0; i < N; i++) {
+        put_one(t, i);
+        compact(t);
+        pass(t, HOUR / 2);
+    }
+    t->o.max_age = 2 * HOUR;
+    t->o.drop_at_once = true;
+    t->o.no_sync = false;
+    reopen(t);
+    *bad_now = (bad_plan){.kind = kind, .after = after};
+    err e = {0};
+    bool ok = store_compact(t->s, &e);
+    bool hit = bad_now->n_failed > 0;
+    store_close(t->s);
+    *bad_now = (bad_plan){0};
+    assert_true(ok || (hit && e.msg[0]));
+    t->s = NULL;
+    reopen(t);
+    assert_int_equal(there(t, N - 5, N), 5);
+    compact(t);
+    assert_int_equal(there(t, N - 5, N), 5);
+    assert_int_equal(there(t, 0, N - 7), 0);
+    verify(t);
+    end(t);
+    return hit;
+}
+
+static void trims_on_a_broken_disk(void **state)
+{
+    (void)state;
+    static const bad_kind kinds[] = {BAD_FULL, BAD_EIO, BAD_SYNC};
+    bad_vfs_register(false);
+    for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
+        long after = 0;
+        while (trim_with_a_fault(kinds[k], after)) after += 1 + after / 2;
+        assert_true(after > 0);
+    }
+}
+
 /* ---- the clock ---- */
 
 static void fill_week(under_test *t)
@@ -489,9 +535,9 @@ int main(void)
         cmocka_unit_test(accepts_a_large_item_alone), cmocka_unit_test(bounds_the_journal_on_disk),
         cmocka_unit_test(rejects_when_full_of_young), cmocka_unit_test(removes_old_days),
         cmocka_unit_test(counts_age_from_the_newest), cmocka_unit_test(keeps_age_to_the_hour),
-        cmocka_unit_test(starts_with_a_clock_ahead),  cmocka_unit_test(meets_jumps_while_it_runs),
-        cmocka_unit_test(jump_makes_nothing_old),     cmocka_unit_test(future_data_goes_too),
-        cmocka_unit_test(remembers_the_ratio),
+        cmocka_unit_test(trims_on_a_broken_disk),     cmocka_unit_test(starts_with_a_clock_ahead),
+        cmocka_unit_test(meets_jumps_while_it_runs),  cmocka_unit_test(jump_makes_nothing_old),
+        cmocka_unit_test(future_data_goes_too),       cmocka_unit_test(remembers_the_ratio),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
