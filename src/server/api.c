@@ -379,12 +379,20 @@ api *api_open(loop *l, pool *p, const api_opts *o, err *e)
     if (!a->o.memory) a->o.memory = MEMORY;
     a->seed = loop_world(l)->random(loop_world(l)->who);
     for (unsigned i = 0; i < a->o.readers; i++) {
-        store *s = store_open(o->store, &(store_opts){.read_only = true}, e);
+        store *s =
+            store_open(o->store, &(store_opts){.read_only = true, .say = o->say, .who = o->who}, e);
         if (!s) return api_close(a), NULL;
         a->readers[a->n_readers++] = s;
         a->idle[a->n_idle++] = s;
     }
     return a;
+}
+
+uint64_t api_damaged(const api *a)
+{
+    uint64_t n = 0;
+    for (unsigned i = 0; i < a->n_readers; i++) n += store_counted(a->readers[i]).damaged;
+    return n;
 }
 
 void api_end(api *a)

@@ -45,12 +45,16 @@ typedef struct api_opts {
     /* Requests of senders that were acknowledged so far: responses computed before the last one are not shared.  NULL: none
      * are sent. */
     uint64_t (*acknowledged)(void *who);
+    /* What readers of the store report, in any thread; may be NULL. */
+    void (*say)(void *who, store_said what, const char *line);
     void *who;
 } api_opts;
 
 NODISCARD api *api_open(loop *l, pool *p, const api_opts *o, err *e);
 /* From now on questions are given up soon: the server is going away. */
 void api_end(api *a);
+/* Damaged parts of the store that queries left out, each time. */
+uint64_t api_damaged(const api *a);
 void api_close(api *a);
 
 /* Is the path one of ours? */

@@ -75,6 +75,7 @@ void facts_metrics(const facts *f, buf *b)
     http_server_counts http = http_server_count(f->http);
     api_counted asked = api_count(f->api);
     store_counters kept = store_counted(f->store);
+    kept.damaged += api_damaged(f->api);
     store_gauges now = store_gauged(f->store);
 #define X(name, what) metric(b, "counter", "ingest", #name, what, in.name);
     INGEST_COUNTERS(X)
@@ -182,6 +183,7 @@ void facts_json(const facts *f, buf *b)
     http_server_counts http = http_server_count(f->http);
     api_counted asked = api_count(f->api);
     store_counters kept = store_counted(f->store);
+    kept.damaged += api_damaged(f->api);
     store_gauges now = store_gauged(f->store);
     size_t n;
     json_out o = {.b = b};

@@ -160,6 +160,7 @@ static api *open_api(server *s, err *e)
     api_opts o = {.store = s->c.store,
                   .refused = server_on_refused,
                   .acknowledged = count_acknowledged,
+                  .say = on_store_says,
                   .who = s};
     return api_open(s->loop, s->asked, &o, e);
 }

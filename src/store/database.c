@@ -132,7 +132,7 @@ static const char SCHEMA[] =
     "CREATE TABLE payload(id INTEGER PRIMARY KEY, data BLOB);"
     "CREATE TABLE keys(id INTEGER PRIMARY KEY, data BLOB);"
     "CREATE TABLE raw(seq INTEGER PRIMARY KEY, data BLOB);"
-    "INSERT INTO meta VALUES('format', 1), ('through', 0);"
+    "INSERT INTO meta VALUES('format', 1), ('through', 0), ('id', random() & 0x7fffffffffffffff);"
     "PRAGMA application_id = 0x4b696c6e;"
     "COMMIT;";
 
@@ -190,6 +190,23 @@ bool database_open(database *d, const day_opts *o, day_name name, err *e)
     ok = ok && (!o->write || make(d, o, e)) && check_format(d, e);
     if (!ok) database_close(d);
     return ok;
+}
+
+uint64_t database_through(const day_opts *o, day_name name)
+{
+    char text[DAY_NAME];
+    database d = {0};
+    uint64_t through = 0;
+    day_name_text(name, text);
+    snprintf(d.path, sizeof d.path, "%s/%s", o->dir, text);
+    if (sqlite3_open_v2(d.path, &d.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+                        o->vfs->zName) == SQLITE_OK) {
+        sqlite3_busy_timeout(d.db, 10000);
+        if (!database_number(&d, "SELECT value FROM meta WHERE key = 'through'", &through, NULL))
+            through = 0;
+    }
+    database_close(&d);
+    return through;
 }
 
 void database_close(database *d)

@@ -62,6 +62,8 @@ NODISCARD bool database_step(database *d, sqlite3_stmt *s, bool *row, err *e);
 bool database_failed(database *d, int rc, err *e); /* always false */
 NODISCARD bool database_number(database *d, const char *sql, uint64_t *out,
                                err *e); /* first column of the first row, 0 for none */
+/* meta.through of a file of any format; 0: it cannot be read. */
+uint64_t database_through(const day_opts *o, day_name name);
 str column_bytes(sqlite3_stmt *s, int i);
 /* What a commit to it left that failed or was never synced becomes durable, or is gone for good. */
 NODISCARD bool database_settle(database *d, err *e);
@@ -88,6 +90,7 @@ typedef struct day {
     uint64_t through;                           /* of the snapshot */
     uint64_t n_raw;                             /* items that are kept as received */
     bool reading, bad;
+    uint64_t compared; /* 1 + through of the line of the manifest that it was compared with */
     sqlite3_stmt *begin, *commit, *ask_through, *ask_blocks; /* kept */
 } day;
 

@@ -4,6 +4,7 @@
 #include "store/owner_only.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <sys/stat.h>
@@ -59,11 +60,27 @@ static bool take_lock(embedded *x, err *e)
                    x->dir, by);
 }
 
+enum { DAMAGE_LINES = 100 }; /* logged; all are counted */
+
 static bool know_key(void *who, content_key k) { return keys_add(&((embedded *)who)->keys, k); }
+
+/* A query left it out. */
+static void on_damaged(void *who, const char *what)
+{
+    embedded *x = who;
+    pthread_mutex_lock(&x->lock);
+    bool first = x->n.damaged++ < DAMAGE_LINES;
+    pthread_mutex_unlock(&x->lock);
+    if (first) embedded_say(x, STORE_QUARANTINE, "store: damaged and left out: %s", what);
+}
 
 static void on_broken(void *who, day_name name, const err *why)
 {
     embedded *x = who;
+    if (x->read_only) {
+        on_damaged(x, why->msg);
+        return;
+    }
     if (why->code == ERR_UNSUPPORTED) {
         embedded_say(x, STORE_QUARANTINE, "store: a file is left out: %s", why->msg);
         return;
@@ -115,6 +132,7 @@ static bool open_catalog(embedded *x, err *e)
 /* What an earlier process left: files that can be read, what is in the journal, keys. */
 static bool recover(embedded *x, err *e)
 {
+    embedded_load_manifest(x);
     x->r.alone = true;
     bool begun = reader_begin(&x->r, e);
     x->r.alone = false;
@@ -128,8 +146,14 @@ static bool recover(embedded *x, err *e)
         x->unsure = true; /* who wrote it may have died before the sync */
         x->unsure_of = d->name;
     }
+    embedded_compare(x);
     ok = ok && load_keys(x, e) && reader_items(&x->r, on_waiting, x, e);
-    x->n.damaged += x->r.n_damaged;
+    if (x->r.n_damaged > x->n.damaged) {
+        embedded_say(x, STORE_TROUBLE, "store: %" PRIu64 " items of the journal are damaged",
+                     x->r.n_damaged);
+        x->n.damaged = x->r.n_damaged;
+        embedded_lose_items(x, x->r.n_damaged);
+    }
     reader_end(&x->r);
     if (!ok || !journal_open(&x->j, x->vfs, x->dir, x->world, x->o.no_sync, x->through, e))
         return false;
@@ -137,6 +161,7 @@ static bool recover(embedded *x, err *e)
     follow_load(x);
     embedded_set_bounds(x);
     x->journal_bytes = journal_disk_bytes(&x->j);
+    embedded_repair_segments(x);
     return embedded_retain_open(x, e);
 }
 
@@ -179,6 +204,7 @@ static void set_defaults(embedded *x, const store_opts *o)
     if (!x->o.max_raw_age) x->o.max_raw_age = 600 * NS_PER_S;
     x->min_age = o->min_age ? o->min_age : STORE_MIN_AGE;
     x->lock_fd = -1;
+    pthread_mutex_init(&x->listing, NULL);
     x->keys.max = STORE_MAX_KEYS;
     x->keys.seed = x->world->random(x->world->who);
     pthread_mutex_init(&x->lock, NULL);
@@ -216,6 +242,7 @@ static store *embedded_open(const char *where, const store_opts *o, err *e)
     if (ok) {
         reader_init(&x->r, &x->files, x->o.memory / 2, x->world);
         x->r.broken = on_broken;
+        x->r.damaged = on_damaged;
         x->r.who = x;
     }
     ok = ok && (o->read_only || (open_catalog(x, e) && recover(x, e)));
@@ -229,7 +256,10 @@ static store *embedded_open(const char *where, const store_opts *o, err *e)
 static void close_journal(embedded *x)
 {
     uint64_t through = x->through;
-    journal_close(&x->j, embedded_settle(x, &through, NULL) ? follow_floor(x, through) : 0);
+    embedded_list_durable(x);
+    bool sure = embedded_settle(x, &through, NULL) &&
+                embedded_unlist_segments(x, through, x->j.next_seq, NULL);
+    journal_close(&x->j, sure ? follow_floor(x, through) : 0);
 }
 
 static void embedded_close(store *s)
@@ -248,6 +278,8 @@ static void embedded_close(store *s)
     day_writer_close(x->w);
     if (x->j.vfs) close_journal(x);
     catalog_close(&x->catalog);
+    manifest_free(&x->listed);
+    pthread_mutex_destroy(&x->listing);
     reader_free(&x->r);
     group_free(&x->next);
     group_free(&x->busy);

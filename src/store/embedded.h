@@ -90,6 +90,9 @@ typedef struct embedded {
     arena scratch; /* put: decoding, keys */
     buf encoded;
 
+    pthread_mutex_t listing; /* the innermost: nothing else is locked under it */
+    manifest listed;         /* under `listing`, and held over its I/O */
+
     pthread_mutex_t writing;
     journal j; /* under `writing` */
     /* the writer's */
@@ -190,6 +193,25 @@ bool embedded_paused(const embedded *x);                  /* retention by age */
 uint64_t embedded_likely_time(
     const embedded *x); /* during a pause: as if the clock had not jumped forward */
 void embedded_gauge_retention(const embedded *x, store_gauges *out);
+
+/* embedded_manifest.c */
+/* Compares what is there with the manifest; makes one of what is there when there is none.  At the start, between reader_begin and
+ * reader_end. */
+void embedded_compare(embedded *x);
+/* Before that: a damaged manifest is set aside. */
+void embedded_load_manifest(embedded *x);
+/* A commit to the day file took effect. */
+void embedded_list_file(embedded *x, database *d, day_name name);
+/* The file is about to be removed, or was set aside (lost). */
+NODISCARD bool embedded_unlist_file(embedded *x, day_name name, bool lost, err *e);
+/* Segments through this number are about to be removed or written over; `next`: the number behind the last one. */
+NODISCARD bool embedded_unlist_segments(embedded *x, uint64_t through, uint64_t next, err *e);
+/* Before the store is closed: all that was acknowledged is there at the next start. */
+void embedded_list_durable(embedded *x);
+/* Items of the journal were damaged and are compacted without. */
+void embedded_lose_items(embedded *x, uint64_t n);
+/* Takes up the segments of the journal once they are synced, repairs headers that the manifest has a copy of, and saves. */
+void embedded_repair_segments(embedded *x);
 
 /* embedded_look.c */
 store_gauges embedded_gauged(const store *s);

@@ -75,6 +75,7 @@ static bool commit(run *r, err *e)
     x->unsure_of = x->w->name;
     if (!day_writer_commit(x->w, r->last, e)) return false;
     x->unsure = false;
+    embedded_list_file(x, &x->w->db, x->w->name);
     r->through = r->last;
     r->committed_bytes = r->bytes;
     r->committed_items = r->n_items;
@@ -92,6 +93,10 @@ static bool open_file(embedded *x, day_name name, err *e)
         embedded_quarantine(x, name, &why);
         why = (err){0};
         x->w = day_writer_open(&x->files, name, x->o.memory / 4, &why);
+    }
+    if (!x->w && why.code == ERR_UNSUPPORTED) { /* a newer kiln wrote this part: leave it alone */
+        name.part++;
+        return open_file(x, name, e);
     }
     if (!x->w && e) *e = why;
     return x->w != NULL;
@@ -230,6 +235,8 @@ static void settle_run(embedded *x, const run *r)
     x->n.compactions++;
     pthread_mutex_unlock(&x->lock);
     if (x->heavy <= r->through) x->heavy = 0;
+    if (!embedded_unlist_segments(x, r->through, UINT64_MAX, NULL))
+        return; /* the next run releases them */
     pthread_mutex_lock(&x->writing);
     journal_release(&x->j, follow_floor(x, r->through));
     x->journal_bytes = journal_disk_bytes(&x->j);
@@ -264,6 +271,7 @@ static bool run_through(run *r, uint64_t durable, err *e)
         pthread_mutex_lock(&x->lock);
         x->n.damaged += s.n_damaged;
         pthread_mutex_unlock(&x->lock);
+        embedded_lose_items(x, s.n_damaged);
     }
     if (!r->full) r->next_arrival = now; /* whatever is left came after this run began */
     return commit(r, e);

@@ -104,6 +104,7 @@ void embedded_remove_file(embedded *x, day_name name, const char *why)
     let_go(x, name);
     uint64_t samples = embedded_ask_file(x, name, "SELECT value FROM meta WHERE key = 'samples'");
     day_name_text(name, text);
+    if (!embedded_unlist_file(x, name, false, NULL)) return; /* the next look tries again */
     for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
         snprintf(path, sizeof path, "%s/%s%s", x->dir, text, tails[i]);
         if (unlink(path) != 0 && errno != ENOENT)
@@ -157,13 +158,10 @@ void embedded_quarantine(embedded *x, day_name name, const err *why)
 {
     char text[DAY_NAME];
     day_name_text(name, text);
-    if (x->read_only) {
-        embedded_say(x, STORE_QUARANTINE, "store: %s is damaged and left out: %s", text, why->msg);
-        return;
-    }
     let_go(x, name);
     /* Before the file that says so is gone; while we recover it is found out anew.  On a broken disk the next look tries again. */
     if (x->through && !catalog_set(&x->catalog, "through", x->through, NULL)) return;
     embedded_set_aside(x, text, why);
+    if (!embedded_unlist_file(x, name, true, NULL)) return;
     embedded_count_kept(x);
 }

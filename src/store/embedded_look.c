@@ -174,6 +174,7 @@ static void PRINTF(2, 3) problem(verifying *v, const char *fmt, ...)
 
 static void verify_marks(verifying *v, const block *x, str marks, const day_block *b,
                          const char *name);
+static void verify_row(verifying *v, const block *x, const day_block *b, const char *name);
 
 static void verify_block(verifying *v, day *d, sqlite3_stmt *s, const day_block *b,
                          const char *name)
@@ -198,6 +199,7 @@ static void verify_block(verifying *v, day *d, sqlite3_stmt *s, const day_block 
                         "%s: block %" PRIu64 ": original payload %" PRIu64 " is damaged or missing",
                         name, b->id, x.payload[i]);
         }
+        verify_row(v, &x, b, name);
         if (n != b->n_samples || x.m.profiles.n != b->n_profiles)
             problem(v,
                     "%s: block %" PRIu64 ": its row says %" PRIu64 " samples, its columns %" PRIu64,
@@ -238,6 +240,21 @@ static void verify_marks(verifying *v, const block *x, str marks, const day_bloc
     if (missing || marks.n / 4 > n)
         problem(v, "%s: block %" PRIu64 ": %zu ids cannot be found by its marks", name, b->id,
                 missing);
+}
+
+/* Charts are made of the row alone: its sums are those of the columns. */
+static void verify_row(verifying *v, const block *x, const day_block *b, const char *name)
+{
+    uint64_t total = 0, observations = 0;
+    for (size_t i = 0; i < x->m.profiles.n; i++)
+        for (size_t k = 0; k < x->m.profiles.v[i].n_samples; k++) {
+            sample s = sample_at(&x->m, &x->m.profiles.v[i], k);
+            for (size_t j = 0; j < s.n_values; j++) total += (uint64_t)s.values[j];
+            observations += s.n_values ? s.n_values : s.n_times;
+            if (!s.n_values) total += s.n_times; /* each timestamp counts one */
+        }
+    if (total != (uint64_t)b->total || observations != b->n_observations)
+        problem(v, "%s: block %" PRIu64 ": the sums of its row are wrong", name, b->id);
 }
 
 static bool verify_blocks(verifying *v, day *d, const char *name, err *e)
@@ -327,6 +344,55 @@ static void on_broken(void *who, day_name name, const err *why)
     problem(who, "%s", why->msg);
 }
 
+/* Names are looked up row by row, so one that is damaged shows only here. */
+static bool verify_names(verifying *v, err *e)
+{
+    names_db n;
+    uint64_t damaged = 0;
+    err why = {0};
+    if (names_open(&n, &v->x->r.o, &why) && names_verify(&n, &damaged, &why)) {
+        if (damaged) problem(v, "names.db: %" PRIu64 " names are damaged", damaged);
+    } else if (why.code == ERR_MALFORMED) {
+        problem(v, "%s", why.msg);
+        why = (err){0};
+    }
+    names_close(&n);
+    if (why.code && e) *e = why;
+    return !why.code;
+}
+
+static void on_lack(void *who, const manifest_file *gone, uint64_t items, const char *why)
+{
+    (void)gone, (void)items;
+    problem(who, "%s", why);
+}
+
+/* The manifest, and what it lists and is not there. */
+static void verify_manifest(verifying *v)
+{
+    reader *r = &v->x->r;
+    manifest m = {0};
+    err why = {0};
+    if (!manifest_load(&m, v->x->dir, &why)) problem(v, "%s", why.msg);
+    for (size_t i = 0; i < r->n_days && !m.there && !why.code; i++) {
+        uint64_t id = 0;
+        if (database_number(&r->days[i]->db, "SELECT value FROM meta WHERE key = 'id'", &id,
+                            NULL) &&
+            id) {
+            problem(v, "the manifest is missing");
+            break;
+        }
+    }
+    reader_lacks(r, on_lack, v);
+    if (m.lost_items)
+        problem(v, "journal: %" PRIu64 " items are lost with their segments", m.lost_items);
+    for (size_t i = 0; i < r->hold.n; i++)
+        if (r->hold.v[i].bad)
+            problem(v, "raw-%08u.log: its header is damaged: the manifest has a copy",
+                    r->hold.v[i].number);
+    manifest_free(&m);
+}
+
 bool embedded_verify(store *s, void (*tell)(void *who, const char *line), void *who,
                      store_check *out, err *e)
 {
@@ -349,7 +415,8 @@ bool embedded_verify(store *s, void (*tell)(void *who, const char *line), void *
             problem(&v, "%s", why.msg);
     }
     bool begun = ok;
-    ok = ok && reader_items(&x->r, verify_item, &v, e);
+    if (ok) verify_manifest(&v);
+    ok = ok && verify_names(&v, e) && reader_items(&x->r, verify_item, &v, e);
     if (ok && x->r.n_damaged) problem(&v, "journal: %" PRIu64 " items are damaged", x->r.n_damaged);
     if (begun) reader_end(&x->r);
     x->r.broken = was.broken;

@@ -181,6 +181,8 @@ bool journal_write(journal *j, journal_group *g, uint64_t *first_seq, err *e)
     j->next_seq = next;
     s->end += journal_group_bytes(g);
     if (s->size < s->end) s->size = s->end;
+    if (!s->listed && j->began) j->began(j->who, s);
+    s->listed = true;
     return true;
 }
 

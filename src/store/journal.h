@@ -28,6 +28,8 @@ typedef struct journal_segment {
     uint64_t end;  /* bytes written */
     uint64_t size; /* of the file: a segment that is written over may be larger than its end */
     bool spare;    /* all of it was compacted: may be written over */
+    bool listed;  /* `began` was called for it */
+    bool bad;     /* its header is damaged: this is what the manifest says */
 } journal_segment;
 
 typedef struct journal {
@@ -40,6 +42,9 @@ typedef struct journal {
     size_t n, cap;
     vfile *f; /* of the newest; NULL: the next write begins a new one */
     uint64_t next_seq;
+    void (*began)(void *who,
+                  const journal_segment *s); /* the first records of a segment are durable */
+    void *who;
 } journal;
 
 /* Takes up what is there, with sequence numbers above `through`. */

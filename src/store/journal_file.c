@@ -1,5 +1,7 @@
 #include "store/journal_file.h"
 
+#include "store/manifest.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include "base/ban.h"
@@ -82,7 +84,7 @@ static bool read_header(sqlite3_vfs *vfs, const char *path, uint32_t number, jou
         return false;
     }
     *good = got == sizeof head && segment_parse(head, s) && s->number == number;
-    if (*good) s->end = s->size = size;
+    s->end = s->size = size;
     return true;
 }
 
@@ -105,6 +107,21 @@ static bool push(segment_list *l, journal_segment s)
     return true;
 }
 
+/* The manifest has a copy of the header of every segment that holds acknowledged records. */
+static bool restore_header(manifest *m, const char *dir, uint32_t number, journal_segment *s)
+{
+    uint64_t size = s->end;
+    if (!m->there && !manifest_load(m, dir, NULL)) return false;
+    const manifest_segment *copy = manifest_find_segment(m, number);
+    if (!copy) return false;
+    *s = (journal_segment){.number = number,
+                           .salt = copy->salt,
+                           .first_seq = copy->first_seq,
+                           .end = size,
+                           .bad = true};
+    return true;
+}
+
 bool segments_list(sqlite3_vfs *vfs, const char *dir, segment_list *out, err *e)
 {
     *out = (segment_list){0};
@@ -112,16 +129,19 @@ bool segments_list(sqlite3_vfs *vfs, const char *dir, segment_list *out, err *e)
     if (!d) return err_sys(e, errno, "%s: cannot be read", dir);
     bool ok = true;
     char path[JOURNAL_PATH];
+    manifest m = {0};
     for (struct dirent *f; ok && (f = readdir(d));) {
         uint32_t number;
-        journal_segment s;
+        journal_segment s = {0};
         bool good = false;
         if (!number_of(f->d_name, &number)) continue;
         segment_path(dir, number, path);
         ok = read_header(vfs, path, number, &s, &good, e);
+        good = good || (ok && restore_header(&m, dir, number, &s));
         if (ok && good && !push(out, s)) ok = err_sys(e, ENOMEM, "no memory for the journal");
     }
     closedir(d);
+    manifest_free(&m);
     if (ok && out->n) qsort(out->v, out->n, sizeof *out->v, by_number);
     if (!ok) free(out->v);
     return ok;

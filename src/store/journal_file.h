@@ -13,7 +13,8 @@ typedef struct segment_list {
     size_t n, cap;
 } segment_list;
 
-/* Segments with a good header that says what their name says; others are no longer, or not yet, part of the journal. */
+/* Segments with a good header that says what their name says, or with one that the manifest has a copy of (`bad`); others are no
+ * longer, or not yet, part of the journal. */
 NODISCARD bool segments_list(sqlite3_vfs *vfs, const char *dir, segment_list *out, err *e);
 
 /* Fills in magic and check of a record's header. */

@@ -84,8 +84,11 @@ static bool one_record(walk *k, const journal_segment *seg, uint64_t limit, uint
     memcpy(&seq, head.p + 8, 8);
     memcpy(&n, head.p + 24, 8);
     memcpy(&hash, head.p + 32, 8);
-    if (seq >= limit || seq != k->next || n > seg->end) return true;
+    if (seq >= limit || seq < k->next || n > seg->end) return true;
     if (seq > k->s->to) return true;
+    if (seq > k->next && k->next >= k->s->from)
+        k->s->n_damaged += seq - k->next; /* their headers are */
+    k->next = seq;
     k->next++;
     *at += JOURNAL_RECORD;
     if (seq >= k->s->from) {
@@ -114,6 +117,7 @@ static bool still_there(walk *k, const journal_segment *seg, err *e)
     char head[JOURNAL_HEADER];
     size_t got;
     journal_segment now;
+    if (seg->bad) return true; /* nobody reuses it: the manifest lists it */
     if (!vfile_read(k->w.f, 0, head, sizeof head, &got, e)) return false;
     if (got == sizeof head && segment_parse(head, &now) && now.salt == seg->salt) return true;
     return err_set(e, ERR_MISMATCH, "the journal was compacted while it was read");

@@ -128,6 +128,20 @@ bool names_put(names_db *n, const model *m, uint64_t *count, err *e)
     return ok;
 }
 
+bool names_verify(names_db *n, uint64_t *damaged, err *e)
+{
+    *damaged = 0;
+    if (!n->db.db) return true;
+    sqlite3_stmt *s = database_prepare(&n->db, "SELECT data FROM name", e);
+    bool ok = s != NULL, row = true;
+    while (ok && (ok = database_step(&n->db, s, &row, e)) && row) {
+        str data = column_bytes(s, 0);
+        *damaged += !unseal_bytes(&data, SEAL_NAMES);
+    }
+    sqlite3_finalize(s);
+    return ok;
+}
+
 /* ---- giving ---- */
 
 static bool take_lines(builder *b, taker *t, span *out)

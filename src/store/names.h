@@ -13,6 +13,9 @@ typedef struct names_db {
 NODISCARD bool names_open(names_db *n, const day_opts *o, err *e);
 void names_close(names_db *n);
 
+/* Reads every row; *damaged: those whose checksum is wrong. */
+NODISCARD bool names_verify(names_db *n, uint64_t *damaged, err *e);
+
 /* Keeps the lines of every location of m that has a build id, an address and lines; *count: how many. */
 NODISCARD bool names_put(names_db *n, const model *m, uint64_t *count, err *e);
 

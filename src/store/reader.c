@@ -1,5 +1,6 @@
 #include "store/reader.h"
 
+#include "store/journal_file.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -30,6 +31,7 @@ void reader_free(reader *r)
     zipper_free(&r->z);
     catalog_close(&r->catalog);
     names_close(&r->names);
+    manifest_free(&r->listed);
     journal_hold_free(&r->hold);
     arena_free(&r->block);
     arena_free(&r->raw);
@@ -67,6 +69,27 @@ static void say_broken(reader *r, day_name name, const err *why)
     if (r->broken && !r->second) r->broken(r->who, name, why);
 }
 
+/* A file of a newer kiln cannot be read, but its items are in it: the journal must not bring them back. */
+static void count_newer(reader *r, day_name name)
+{
+    uint64_t through = database_through(&r->o, name);
+    const manifest_file *entry = manifest_find(&r->listed, name);
+    if (entry && entry->through > through) through = entry->through;
+    if (!through) through = r->listed.through;
+    if (through > r->through) r->through = through;
+}
+
+/* Is the file what the manifest says?  Looked at once for each state of the file. */
+static bool is_as_listed(reader *r, day *d, err *e)
+{
+    const manifest_file *entry = manifest_find(&r->listed, d->name);
+    manifest_file now;
+    if (!entry || (d->compared && d->compared == entry->through + 1)) return true;
+    if (!manifest_facts(&d->db, d->name, &now, e) || !manifest_holds(entry, &now, e)) return false;
+    d->compared = entry->through + 1;
+    return true;
+}
+
 /* Makes r->days what the directory has. */
 static bool match_files(reader *r, err *e)
 {
@@ -92,6 +115,7 @@ static bool match_files(reader *r, err *e)
             else
                 day_close(d);
         } else if (why.code == ERR_MALFORMED || why.code == ERR_UNSUPPORTED) {
+            if (why.code == ERR_UNSUPPORTED) count_newer(r, names.v[i]);
             say_broken(r, names.v[i], &why);
         } else if (why.sys != ENOENT) {
             if (e) *e = why;
@@ -107,7 +131,7 @@ static bool begin_days(reader *r, err *e)
 {
     for (size_t i = 0; i < r->n_days;) {
         err why = {0};
-        if (day_begin(r->days[i], &r->z, &why)) {
+        if (day_begin(r->days[i], &r->z, &why) && is_as_listed(r, r->days[i], &why)) {
             if (r->days[i]->through > r->through) r->through = r->days[i]->through;
             i++;
             continue;
@@ -147,6 +171,7 @@ bool reader_items(reader *r, reader_item *visit, void *who, err *e)
     r->n_damaged = 0;
     bool ok = journal_read(r->o.vfs, r->o.dir, &s, visit_record, &g, e);
     r->n_damaged += s.n_damaged;
+    if (ok && !s.stop && s.last < r->listed.durable) r->n_damaged += r->listed.durable - s.last;
     return ok;
 }
 
@@ -183,6 +208,7 @@ static bool nobody_compacts(const reader *r)
 static bool hold_journal(reader *r, bool *again, err *e)
 {
     err why = {0};
+    r->compacted = r->through;
     bool ok = journal_hold_take(&r->hold, r->o.vfs, r->o.dir, r->through + 1, &why);
     r->gap = ok && r->hold.gap && (r->lost || nobody_compacts(r));
     if (r->gap) r->through = r->hold.first - 1;
@@ -206,6 +232,11 @@ static bool read_catalog(reader *r, err *e)
 /* The catalogue before the files: what it counts is in files that are there by then, or gone. */
 static bool take_files(reader *r, err *e)
 {
+    err why = {0};
+    if (!manifest_load(&r->listed, r->o.dir, &why) && why.code != ERR_MALFORMED) {
+        if (e) *e = why;
+        return false;
+    }
     return read_catalog(r, e) && match_files(r, e) && begin_days(r, e);
 }
 
@@ -257,11 +288,73 @@ void reader_end(reader *r)
     r->begun = false;
 }
 
+/* ---- what the manifest lists and is not there ---- */
+
+static bool has_day(const reader *r, day_name name)
+{
+    for (size_t i = 0; i < r->n_days; i++)
+        if (day_name_cmp(r->days[i]->name, name) == 0) return true;
+    return false;
+}
+
+static bool has_segment(const reader *r, uint32_t number)
+{
+    char path[JOURNAL_PATH];
+    for (size_t i = 0; i < r->hold.n; i++)
+        if (r->hold.v[i].number == number) return true;
+    segment_path(r->o.dir, number, path); /* it may be newer than the hold */
+    return access(path, F_OK) == 0;
+}
+
+static void lacks_files(reader *r, reader_lack *visit, void *who)
+{
+    for (size_t i = 0; i < r->listed.n_files; i++) {
+        const manifest_file *f = &r->listed.files[i];
+        char why[96], name[DAY_NAME];
+        if (!f->lost && has_day(r, f->name)) continue;
+        day_name_text(f->name, name);
+        snprintf(why, sizeof why, "%s is %s: %" PRIu64 " samples are not there", name,
+                 f->lost ? "lost" : "damaged or missing", f->samples);
+        visit(who, f, 0, why);
+    }
+}
+
+static void lacks_segments(reader *r, reader_lack *visit, void *who)
+{
+    const manifest *m = &r->listed;
+    for (size_t i = 0; i < m->n_segments; i++) {
+        uint64_t first = m->segments[i].first_seq,
+                 end = i + 1 < m->n_segments ? m->segments[i + 1].first_seq : first + 1;
+        char why[96];
+        if (first <= r->compacted) first = r->compacted + 1;
+        if (end <= first || has_segment(r, m->segments[i].number)) continue;
+        snprintf(why, sizeof why, "raw-%08u.log is missing: %s%" PRIu64 " items are not there",
+                 m->segments[i].number, i + 1 < m->n_segments ? "" : "at least ", end - first);
+        visit(who, NULL, end - first, why);
+    }
+}
+
+void reader_lacks(reader *r, reader_lack *visit, void *who)
+{
+    /* Retention and compaction take the line away before the file: what they removed meanwhile has none now. */
+    if (!manifest_load(&r->listed, r->o.dir, NULL)) return;
+    lacks_files(r, visit, who);
+    lacks_segments(r, visit, who);
+}
+
 bool reader_name(reader *r, bool wanted, builder *b, err *e)
 {
+    err why = {0};
     if (!wanted) return true;
-    if (!r->names.db.db && !names_open(&r->names, &r->o, e)) return false;
-    return names_apply(&r->names, b, e);
+    if ((r->names.db.db || names_open(&r->names, &r->o, &why)) && names_apply(&r->names, b, &why))
+        return true;
+    names_close(&r->names);
+    if (why.code == ERR_MALFORMED) { /* names are an extra: places stay without */
+        if (r->damaged) r->damaged(r->who, "names.db");
+        return true;
+    }
+    if (e) *e = why;
+    return false;
 }
 
 /* ---- looks ---- */
@@ -286,6 +379,14 @@ void look_close(look *k, const world *w)
         snprintf(k->answer->why, sizeof k->answer->why,
                  "%" PRIu64 " of what was received did not fit the memory of a question",
                  k->n_large);
+    }
+    if (k->answer->n_damaged && !k->answer->partial) {
+        k->answer->partial = true;
+        if (k->lack[0])
+            snprintf(k->answer->why, sizeof k->answer->why, "%s", k->lack);
+        else
+            snprintf(k->answer->why, sizeof k->answer->why,
+                     "%" PRIu64 " damaged blocks or items were left out", k->answer->n_damaged);
     }
     k->answer->ns = world_now(w) - k->started;
 }
@@ -324,6 +425,14 @@ static bool add_payloads(reader *r, day *d, block *b, err *e)
     return true;
 }
 
+static void say_damaged(reader *r, const day *d, uint64_t block_id)
+{
+    char name[DAY_NAME], what[96];
+    day_name_text(d->name, name);
+    snprintf(what, sizeof what, "%s: block %" PRIu64, name, block_id);
+    if (r->damaged) r->damaged(r->who, what);
+}
+
 static bool look_at_block(reader *r, look *k, day *d, sqlite3_stmt *s, const day_block *b,
                           filter_open_rules open, err *e)
 {
@@ -348,6 +457,7 @@ static bool look_at_block(reader *r, look *k, day *d, sqlite3_stmt *s, const day
         !block_take(data, &d->t, &b->series->s, columns, &r->z, &r->block, &x) ||
         (k->payloads && !add_payloads(r, d, &x, NULL))) {
         k->answer->n_damaged++;
+        say_damaged(r, d, b->id);
         return true;
     }
     k->answer->n_bytes += data.n;
@@ -446,8 +556,21 @@ static bool look_at_raw(reader *r, look *k, day *d, err *e)
     return reader_raw(r, d, on_item, &(looking){r, k}, &k->answer->n_damaged, e);
 }
 
+static void on_lack(void *who, const manifest_file *entry, uint64_t items, const char *why)
+{
+    look *k = who;
+    if (entry && entry->first <= entry->last && !filter_meets(&k->f, entry->first, entry->last))
+        return;
+    k->answer->n_damaged += entry ? 1 : items;
+    if (!entry) k->n_lack += items;
+    if (!k->lack[0]) snprintf(k->lack, sizeof k->lack, "%s", why);
+}
+
 bool reader_look(reader *r, look *k, err *e)
 {
+    reader_lacks(r, on_lack, k);
+    if (r->listed.lost_items)
+        on_lack(k, NULL, r->listed.lost_items, "items of the journal are lost");
     for (size_t i = 0; i < r->n_days && !look_over(k, r->world); i++) {
         err why = {0};
         if (look_at_day(r, k, r->days[i], &why) && (!k->begun || k->dict(k->who, NULL, &why)) &&
@@ -462,6 +585,6 @@ bool reader_look(reader *r, look *k, err *e)
         if (k->begun && !k->dict(k->who, NULL, e)) return false;
     }
     bool ok = look_over(k, r->world) || reader_items(r, on_item, &(looking){r, k}, e);
-    k->answer->n_damaged += r->n_damaged;
+    if (r->n_damaged > k->n_lack) k->answer->n_damaged += r->n_damaged - k->n_lack;
     return ok;
 }

@@ -8,6 +8,7 @@
 #include "store/filter.h"
 #include "store/item.h"
 #include "store/journal.h"
+#include "store/manifest.h"
 #include "store/names.h"
 
 typedef struct raw_item {
@@ -29,8 +30,10 @@ typedef struct reader {
     arena work, keep; /* of answers: maps of the dictionary at hand, what they add up */
     catalog catalog;  /* open once it is there */
     names_db names;
+    manifest listed; /* what must be there */
     journal_hold hold;
     uint64_t through;
+    uint64_t compacted; /* as the files say; `through` may be more, see `gap` */
     uint64_t n_damaged; /* in the journal, as reader_items found */
     bool begun;
     bool lost;   /* a file is damaged: what it says was compacted is not known */
@@ -40,6 +43,8 @@ typedef struct reader {
         gap; /* the file that says what was compacted is gone; `through` is where the journal begins */
     /* A file is damaged: told once a file and look. */
     void (*broken)(void *who, day_name name, const err *why);
+    /* A block or item is damaged and left out. */
+    void (*damaged)(void *who, const char *what);
     void *who;
 } reader;
 
@@ -57,6 +62,11 @@ NODISCARD bool reader_items(reader *r, reader_item *visit, void *who, err *e);
 NODISCARD bool reader_raw(reader *r, day *d, reader_item *visit, void *who, uint64_t *damaged,
                           err *e);
 
+/* Calls `visit` for each file and segment that the manifest lists and the reader did not find; `entry`: of a file, `why`: what
+ * is wrong. */
+typedef void reader_lack(void *who, const manifest_file *entry, uint64_t items, const char *why);
+void reader_lacks(reader *r, reader_lack *visit, void *who);
+
 /* Names for what b holds, if they are wanted. */
 NODISCARD bool reader_name(reader *r, bool wanted, builder *b, err *e);
 
@@ -71,6 +81,8 @@ typedef struct look {
     uint64_t n_found; /* samples: the visitors count */
     arena *a;         /* of the answer, for budget.max_bytes and the memory of an item */
     uint64_t n_large; /* items that did not fit it */
+    char lack[96];    /* the first file or segment that is not there */
+    uint64_t n_lack;  /* items of the journal that are not */
 
     void *who;
     /* A dictionary that something is found in: what was numbered by the last one is settled now.  NULL at its end. */

@@ -1,0 +1,440 @@
+/* Damage of every file of a store: whatever a byte, a cut or a missing file does, the responses are the same, or a log line, a
+ * counter, a partial response or `verify` reports it.  Nothing is there twice. */
+#include "../../support/numbered.h"
+#include "../../support/store_test.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+
+enum { FILES = 32, DAYS = 3, EACH = 4, NUMBERS = DAYS * EACH + 6, PLACES = 64 };
+#define DAY (UINT64_C(86400) * NS_PER_S)
+
+/* ---- a store whose files are remembered ---- */
+
+typedef struct image {
+    char name[FILES][64];
+    buf bytes[FILES];
+    size_t n;
+} image;
+
+static void take_image(image *m, const char *dir)
+{
+    DIR *d = opendir(dir);
+    char path[512];
+    m->n = 0;
+    for (struct dirent *f; (f = readdir(d));) {
+        if (f->d_name[0] == '.' || strcmp(f->d_name, "lock") == 0 || strstr(f->d_name, "-shm"))
+            continue;
+        assert_true(m->n < FILES);
+        snprintf(m->name[m->n], sizeof m->name[0], "%s", f->d_name);
+        snprintf(path, sizeof path, "%s/%s", dir, f->d_name);
+        m->bytes[m->n] = (buf){0};
+        assert_true(test_read(path, &m->bytes[m->n++]));
+    }
+    closedir(d);
+}
+
+/* Without the zeros at its end: segments reserve room. */
+static size_t used_of(str bytes)
+{
+    size_t n = bytes.n;
+    while (n && !bytes.p[n - 1]) n--;
+    return n;
+}
+
+static void write_file(const char *dir, const char *name, str bytes)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes.p, 1, used_of(bytes), f), used_of(bytes));
+    fclose(f);
+    assert_int_equal(truncate(path, (off_t)bytes.n), 0);
+}
+
+/* The directory as it was. */
+static void put_image(const image *m, const char *dir)
+{
+    remove_tree(dir);
+    assert_int_equal(mkdir(dir, 0700), 0);
+    for (size_t i = 0; i < m->n; i++) write_file(dir, m->name[i], buf_view(&m->bytes[i]));
+}
+
+static void free_image(image *m)
+{
+    for (size_t i = 0; i < m->n; i++) buf_free(&m->bytes[i]);
+}
+
+static size_t file_of(const image *m, const char *name)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (strcmp(m->name[i], name) == 0) return i;
+    fail_msg("the store has no %s", name);
+    return 0;
+}
+
+/* ---- what is reported ---- */
+
+typedef struct seen {
+    size_t n_said;
+    char said[256]; /* the last line */
+    uint64_t n_problems, damaged, quarantined;
+    bool partial, failed;
+    char why[96];
+    uint32_t count[NUMBERS];
+    size_t n_lost;
+} seen;
+
+static void on_say(void *who, store_said what, const char *text)
+{
+    seen *x = who;
+    if (what == STORE_REMOVED) return;
+    x->n_said++;
+    snprintf(x->said, sizeof x->said, "%s", text);
+}
+
+static void look(store *s, seen *x)
+{
+    arena a = {0};
+    model m;
+    store_answer answer = {0};
+    store_check c = {0};
+    err e = {0};
+    x->failed |= !store_read(s, &(store_selector){0}, NULL, &a, &m, &answer, &e);
+    for (size_t i = 0; !x->failed && i < m.profiles.n; i++)
+        if (m.profiles.v[i].time_unix_nano - 1 < NUMBERS && m.profiles.v[i].n_samples == 40)
+            x->count[m.profiles.v[i].time_unix_nano - 1]++;
+    x->partial |= answer.partial;
+    snprintf(x->why, sizeof x->why, "%s", answer.why);
+    x->failed |= !store_verify(s, NULL, NULL, &c, &e);
+    x->n_problems += c.n_problems;
+    x->damaged = store_counted(s).damaged;
+    x->quarantined = store_counted(s).quarantined;
+    arena_free(&a);
+}
+
+static seen open_and_look(const char *dir, bool read_only)
+{
+    seen x = {0};
+    err e = {0};
+    hand_world w;
+    hand_world_init(&w, NOON + DAYS * DAY);
+    store *s = store_open(dir,
+                          &(store_opts){.read_only = read_only,
+                                        .no_threads = true,
+                                        .no_sync = true,
+                                        .world = &w.w,
+                                        .say = on_say,
+                                        .who = &x},
+                          &e);
+    x.failed = !s;
+    if (s) look(s, &x);
+    store_close(s);
+    for (size_t i = 0; i < NUMBERS; i++) x.n_lost += !x.count[i];
+    return x;
+}
+
+static bool reports(const seen *x)
+{
+    return x->n_said || x->n_problems || x->damaged || x->quarantined || x->partial || x->failed;
+}
+
+static void check_once(const seen *x, const char *what)
+{
+    for (size_t i = 0; i < NUMBERS; i++)
+        if (x->count[i] > 1) fail_msg("%s: number %zu is there %u times", what, i, x->count[i]);
+}
+
+static void check_reported(const char *dir, bool read_only, const char *what)
+{
+    seen x = open_and_look(dir, read_only);
+    check_once(&x, what);
+    if (x.n_lost && !reports(&x)) fail_msg("%s: %zu items are gone, unreported", what, x.n_lost);
+}
+
+/* ---- the store ---- */
+
+static store *open_at(const place *p, hand_world *w)
+{
+    err e = {0};
+    store *s =
+        store_open(p->dir, &(store_opts){.no_threads = true, .no_sync = true, .world = &w->w}, &e);
+    assert_ok(s != NULL, &e);
+    return s;
+}
+
+static void put_number(store *s, uint64_t number)
+{
+    arena a = {0};
+    model m;
+    err e = {0};
+    assert_true(numbered_model(&a, number, &m));
+    assert_ok(store_put(s, &(store_item){.model = &m}, &e), &e);
+    assert_ok(store_commit(s, &e), &e);
+    arena_free(&a);
+}
+
+/* Three days in day files, then three segments of the journal with two items each. */
+static place make_store(image *m)
+{
+    place p = place_new();
+    hand_world w;
+    err e = {0};
+    uint64_t number = 0;
+    hand_world_init(&w, NOON);
+    for (int day = 0; day < DAYS; day++, w.wall += DAY) {
+        store *s = open_at(&p, &w);
+        for (int i = 0; i < EACH; i++) put_number(s, number++);
+        assert_ok(store_compact(s, &e), &e);
+        store_close(s);
+    }
+    for (int i = 0; i < 3; i++) {
+        store *s = open_at(&p, &w); /* each begins a segment */
+        put_number(s, number++);
+        put_number(s, number++);
+        store_close(s);
+    }
+    take_image(m, p.dir);
+    return p;
+}
+
+static void whole_store_reports_nothing(void **state)
+{
+    (void)state;
+    image m;
+    place p = make_store(&m);
+    for (int i = 0; i < 3; i++) {
+        seen x = open_and_look(p.dir, i == 0);
+        if (reports(&x)) fail_msg("%s %s", x.said, x.why);
+        assert_int_equal(x.n_lost, 0);
+        check_once(&x, "whole");
+    }
+    free_image(&m);
+    place_free(&p);
+}
+
+/* A byte at every 64th of every file, by turns as a reader and as the writer sees it. */
+static void flipped_bytes(void **state)
+{
+    (void)state;
+    image m;
+    place p = make_store(&m);
+    for (size_t i = 0; i < m.n; i++) {
+        size_t used = used_of(buf_view(&m.bytes[i]));
+        for (size_t k = 0; k < PLACES && used; k++) {
+            size_t at = used * k / PLACES;
+            char what[128];
+            snprintf(what, sizeof what, "%s, byte %zu", m.name[i], at);
+            m.bytes[i].p[at] = (char)(m.bytes[i].p[at] ^ 0x10);
+            put_image(&m, p.dir);
+            m.bytes[i].p[at] = (char)(m.bytes[i].p[at] ^ 0x10);
+            check_reported(p.dir, k % 2, what);
+        }
+    }
+    free_image(&m);
+    place_free(&p);
+}
+
+/* ---- the cases of the issue ---- */
+
+static void run_sql(const place *p, const char *name, const char *sql)
+{
+    char path[256];
+    sqlite3 *db;
+    snprintf(path, sizeof path, "%s/%s", p->dir, name);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* The response, the log, the counter and verify all say so. */
+static void check_all_report(const place *p, const char *what)
+{
+    seen x = open_and_look(p->dir, false);
+    check_once(&x, what);
+    if (!x.partial || !x.n_said || !(x.damaged + x.quarantined) || !x.n_problems || !x.n_lost)
+        fail_msg("%s: partial %d (%s), %zu lines (%s), %llu damaged, %llu problems, %zu lost", what,
+                 x.partial, x.why, x.n_said, x.said, (unsigned long long)x.damaged,
+                 (unsigned long long)x.n_problems, x.n_lost);
+    /* A restart does not forget it. */
+    seen again = open_and_look(p->dir, true);
+    if (!again.partial || !again.n_problems) fail_msg("%s: forgotten after a restart", what);
+}
+
+static void flipped_block(void **state)
+{
+    (void)state;
+    image m;
+    place p = make_store(&m);
+    run_sql(&p, "2026-09-10.0.db", "UPDATE block SET data = zeroblob(length(data))");
+    check_all_report(&p, "flipped block");
+    free_image(&m);
+    place_free(&p);
+}
+
+static void cut_or_missing_day_file(void **state)
+{
+    (void)state;
+    image m;
+    place p = make_store(&m);
+    size_t f = file_of(&m, "2026-09-11.0.db");
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", p.dir, m.name[f]);
+    assert_int_equal(truncate(path, (off_t)m.bytes[f].n / 2), 0);
+    check_all_report(&p, "cut in half");
+    put_image(&m, p.dir);
+    assert_int_equal(truncate(path, 0), 0);
+    check_all_report(&p, "cut to nothing");
+    put_image(&m, p.dir);
+    assert_int_equal(unlink(path), 0);
+    check_all_report(&p, "removed");
+    put_image(&m, p.dir);
+    write_file(p.dir, m.name[f], buf_view(&m.bytes[file_of(&m, "2026-09-10.0.db")]));
+    check_all_report(&p, "the file of another day");
+    free_image(&m);
+    place_free(&p);
+}
+
+/* The manifest has a copy of every header: nothing is lost. */
+static void flipped_headers(void **state)
+{
+    (void)state;
+    image m;
+    place p = make_store(&m);
+    size_t n = 0;
+    for (size_t i = 0; i < m.n; i++) {
+        if (strncmp(m.name[i], "raw-", 4) != 0) continue;
+        n++;
+        m.bytes[i].p[20] ^= 1;
+        put_image(&m, p.dir);
+        m.bytes[i].p[20] ^= 1;
+        seen before = open_and_look(p.dir, true), x = open_and_look(p.dir, false);
+        assert_int_equal(before.n_lost + x.n_lost, 0);
+        assert_true(before.n_problems > 0);
+        assert_true(x.n_said > 0 && x.damaged > 0);
+        check_once(&x, m.name[i]);
+        seen after = open_and_look(p.dir, true); /* it was repaired */
+        assert_u64(after.n_problems, 0);
+        assert_int_equal(after.n_lost, 0);
+    }
+    assert_int_equal(n, 3);
+    free_image(&m);
+    place_free(&p);
+}
+
+static void missing_segments(void **state)
+{
+    (void)state;
+    image m;
+    place p = make_store(&m);
+    for (size_t i = 0; i < m.n; i++) {
+        char path[256];
+        if (strncmp(m.name[i], "raw-", 4) != 0) continue;
+        put_image(&m, p.dir);
+        snprintf(path, sizeof path, "%s/%s", p.dir, m.name[i]);
+        assert_int_equal(unlink(path), 0);
+        check_all_report(&p, m.name[i]);
+    }
+    free_image(&m);
+    place_free(&p);
+}
+
+/* Neither has anything that is not found elsewhere; that the manifest is gone is reported. */
+static void missing_catalogue_or_manifest(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"catalog.db", "manifest"};
+    image m;
+    place p = make_store(&m);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        char path[256];
+        put_image(&m, p.dir);
+        snprintf(path, sizeof path, "%s/%s", p.dir, names[i]);
+        assert_int_equal(unlink(path), 0);
+        seen before = open_and_look(p.dir, true), x = open_and_look(p.dir, false);
+        assert_int_equal(before.n_lost + x.n_lost, 0);
+        if (i == 1) assert_true(before.n_problems > 0 && x.n_said > 0 && x.damaged > 0);
+    }
+    free_image(&m);
+    place_free(&p);
+}
+
+/* A writer that was killed leaves what it committed in the write-ahead log. */
+static void cut_write_ahead_log(void **state)
+{
+    (void)state;
+    image m;
+    place p = place_new();
+    hand_world w;
+    err e = {0};
+    hand_world_init(&w, NOON);
+    store *s = open_at(&p, &w);
+    for (uint64_t i = 0; i < NUMBERS; i++) put_number(s, i);
+    assert_ok(store_compact(s, &e), &e);
+    take_image(&m, p.dir);
+    store_close(s);
+    size_t f = file_of(&m, NOON_FILE "-wal");
+    for (size_t k = 0; k < 4; k++) {
+        char path[256];
+        put_image(&m, p.dir);
+        snprintf(path, sizeof path, "%s/%s", p.dir, m.name[f]);
+        assert_int_equal(truncate(path, (off_t)(m.bytes[f].n * k / 4)), 0);
+        check_reported(p.dir, k % 2, "a cut write-ahead log");
+    }
+    free_image(&m);
+    place_free(&p);
+}
+
+/* A kiln that is newer wrote the file: its items are in it, and the journal's spare segments do not bring them back. */
+static void newer_format(void **state)
+{
+    (void)state;
+    image m;
+    place p = place_new();
+    hand_world w;
+    err e = {0};
+    hand_world_init(&w, NOON + DAYS * DAY);
+    store *s = open_at(&p, &w);
+    for (uint64_t i = 0; i < NUMBERS - 2; i++) put_number(s, i);
+    assert_ok(store_compact(s, &e), &e);
+    take_image(&m, p.dir); /* killed: the segment is there */
+    store_close(s);
+    put_image(&m, p.dir);
+    run_sql(&p, "2026-09-13.0.db", "UPDATE meta SET value = 2 WHERE key = 'format'");
+    for (int read_only = 0; read_only < 2; read_only++) {
+        seen x = open_and_look(p.dir, read_only);
+        assert_int_equal(x.n_lost, NUMBERS);
+        assert_true(x.partial && x.n_said && x.n_problems);
+    }
+    s = open_at(&p, &w);
+    put_number(s, NUMBERS - 2);
+    put_number(s, NUMBERS - 1);
+    assert_ok(store_compact(s, &e), &e); /* another part is written */
+    store_close(s);
+    run_sql(&p, "2026-09-13.0.db", "UPDATE meta SET value = 1 WHERE key = 'format'");
+    for (int read_only = 0; read_only < 2; read_only++) {
+        seen x = open_and_look(p.dir, read_only);
+        check_once(&x, "read by the newer kiln");
+        assert_int_equal(x.n_lost, 0);
+        assert_false(x.partial);
+    }
+    free_image(&m);
+    place_free(&p);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_store_reports_nothing),
+        cmocka_unit_test(flipped_block),
+        cmocka_unit_test(cut_or_missing_day_file),
+        cmocka_unit_test(flipped_headers),
+        cmocka_unit_test(missing_segments),
+        cmocka_unit_test(missing_catalogue_or_manifest),
+        cmocka_unit_test(cut_write_ahead_log),
+        cmocka_unit_test(newer_format),
+        cmocka_unit_test(flipped_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
