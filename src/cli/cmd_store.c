@@ -9,6 +9,7 @@
 #include "store/store.h"
 #include "wire/json.h"
 #include "wire/otlp.h"
+#include <unistd.h>
 #include "base/ban.h"
 
 enum { BUDGET = 1 << 30 };
@@ -176,6 +177,66 @@ static exit_code do_compact(cli *c, store *s)
     return c->worst;
 }
 
+/* ---- backup ---- */
+
+typedef struct backing_up {
+    cli *c;
+    bool shown;
+} backing_up;
+
+static void on_progress(void *who, const char *name, const store_backup_result *x)
+{
+    backing_up *b = who;
+    char text[HUMAN_MAX];
+    fprintf(stderr, "\r%s, %llu copied, %llu linked, %s\033[K", name,
+            (unsigned long long)x->n_copied, (unsigned long long)x->n_linked,
+            human_bytes(x->bytes, text));
+    b->shown = true;
+}
+
+static void backup_json(cli *c, const store_backup_result *x)
+{
+    json_out o = {.b = &c->out, .pretty = true};
+    json_put_object(&o);
+    put_fact(&o, STR("schema"), 1);
+    put_fact(&o, STR("files"), x->n_files);
+    put_fact(&o, STR("copied"), x->n_copied);
+    put_fact(&o, STR("linked"), x->n_linked);
+    put_fact(&o, STR("bytes"), x->bytes);
+    put_fact(&o, STR("samples"), x->n_samples);
+    put_fact(&o, STR("raw_items"), x->n_items);
+    put_fact(&o, STR("damaged"), x->n_damaged);
+    json_put_object_end(&o);
+    buf_putc(&c->out, '\n');
+}
+
+static exit_code do_backup(cli *c, store *s)
+{
+    store_backup_result x = {0};
+    backing_up b = {.c = c};
+    store_backup_opts o = {.who = &b};
+    err e = {0};
+    char n[HUMAN_MAX], m[HUMAN_MAX], k[HUMAN_MAX];
+    if (isatty(2) && !c->o.quiet) o.progress = on_progress;
+    bool ok = store_backup(s, c->args[2], &o, &x, &e);
+    if (b.shown) fprintf(stderr, "\r\033[K");
+    if (!ok) {
+        cli_fail_err(c, NULL, &e);
+        return c->worst;
+    }
+    if (c->o.json)
+        backup_json(c, &x);
+    else if (!c->o.quiet)
+        cli_note(c, "%s: %s and %s not yet compacted; %s copied, the others were there", c->args[2],
+                 human_things(x.n_files, "file", n), human_things(x.n_items, "item", m),
+                 human_bytes(x.bytes, k));
+    if (x.n_damaged)
+        cli_fail(c, EXIT_BAD_INPUT,
+                 "the store lacks %s, and so does the backup: `kiln store verify` says which",
+                 human_things(x.n_damaged, "file or item", n));
+    return x.n_damaged ? c->worst : EXIT_FINE;
+}
+
 /* ---- export ---- */
 
 /* --select, --start and --end.  false: reported. */
@@ -334,6 +395,7 @@ static const action actions[] = {
     {"stats", false, 0, 0, do_stats},         {"verify", false, 0, 0, do_verify},
     {"compact", true, 0, 0, do_compact},      {"export", false, 1, 1, do_export},
     {"import", true, 1, SIZE_MAX, do_import}, {"symbolize", false, 0, 0, do_symbolize},
+    {"backup", false, 1, 1, do_backup},
 };
 
 static const action *choose(cli *c)
@@ -350,7 +412,8 @@ static const action *choose(cli *c)
     }
     cli_fail(
         c, EXIT_USAGE,
-        "store does not know `%s`; it knows stats, verify, compact, export, import and symbolize",
+        "store does not know `%s`; it knows stats, verify, compact, backup, export, import and "
+        "symbolize",
         c->args[0]);
     return NULL;
 }

@@ -367,10 +367,13 @@ static const command all_commands[COMMAND_COUNT] = {
             .summary = "look after a directory that kiln serve fills",
             .about =
                 "stats shows what is in it, verify reads everything and checks it, compact "
-                "turns what was just received into columns, export writes a selection (or "
+                "turns what was just received into columns, backup copies it to a directory that "
+                "kiln "
+                "serve can use (files that an earlier copy has are not copied again), export "
+                "writes a selection (or "
                 "everything) to a file, import adds files of any format, symbolize finds names "
                 "for addresses that came without, by their build ids.\n\n"
-                "stats, verify, export and symbolize may be used while a server writes the "
+                "stats, verify, backup, export and symbolize may be used while a server writes the "
                 "directory; "
                 "compact and import want it for themselves. An export to OTLP is a stream "
                 "of messages as the Collector's file exporter writes it; other formats get "
@@ -378,13 +381,11 @@ static const command all_commands[COMMAND_COUNT] = {
             .examples = {{"How large, and of what?", "kiln store stats data"},
                          {"One service as pprof",
                           "kiln store export --select 'cpu{service.name=shop}' data shop.pb.gz"},
-                         {"Move everything",
-                          "kiln store export old all.otlp && kiln store import new "
-                          "all.otlp"},
+                         {"A copy, every night", "kiln store backup data /backup/kiln"},
                          {"Names for what a kernel profiler sent",
                           "kiln store symbolize --start now-1h --debug-dir /srv/debug data"}},
             .operands = OPERAND_FILES,
-            .actions = "stats verify compact export import symbolize",
+            .actions = "stats verify compact backup export import symbolize",
             .min_args = 2,
             .max_args = SIZE_MAX,
             .run = cmd_store,

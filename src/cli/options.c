@@ -134,7 +134,7 @@ static const option_desc all_options[] = {
      "Print what became of each file as JSON (docs/send.md)."},
     /* serve */
     {"json", 0, OPTION_FLAG, AT(json), IN(STORE), NULL, NULL,
-     "stats, verify: print JSON for machines: a stable, versioned form (docs/store.md)."},
+     "stats, verify, backup: print JSON for machines: a stable, versioned form (docs/store.md)."},
     {"select", 0, OPTION_TEXT, AT(select), IN(STORE), "SELECTOR", NULL,
      "export: only this, as in cpu{service.name=\"shop\", thread.name=~\"w.*\"} (docs/store.md)."},
     {"start", 0, OPTION_TEXT, AT(since), IN(STORE), "TIME", NULL,

@@ -1,6 +1,5 @@
 #include "store/catalog.h"
 
-#include "store/owner_only.h"
 #include <sqlite3.h>
 #include <unistd.h>
 #include "base/ban.h"
@@ -10,15 +9,7 @@ bool catalog_open(catalog *c, const day_opts *o, err *e)
     *c = (catalog){.write = o->write};
     snprintf(c->db.path, sizeof c->db.path, "%s/catalog.db", o->dir);
     if (!o->write && access(c->db.path, R_OK) != 0) return true;
-    if (o->write) owner_only_make(c->db.path);
-    int flags = o->write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;
-    int rc = sqlite3_open_v2(c->db.path, &c->db.db,
-                             flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, o->vfs->zName);
-    bool ok = rc == SQLITE_OK || open_failed(e, rc, c->db.path);
-    if (ok) {
-        sqlite3_extended_result_codes(c->db.db, 1);
-        sqlite3_busy_timeout(c->db.db, 10000);
-    }
+    bool ok = database_open_path(&c->db, o, e);
     if (ok && o->write)
         ok = database_run(&c->db, "PRAGMA journal_mode = WAL;", e) &&
              database_run(&c->db,

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <time.h>
+#include <unistd.h>
 #include "base/ban.h"
 
 /* ---- names ---- */
@@ -163,30 +164,67 @@ static bool check_format(database *d, err *e)
                    format, DAY_FORMAT);
 }
 
+static int open_as(database *d, int flags, const char *vfs)
+{
+    sqlite3_close(d->db);
+    int rc = sqlite3_open_v2(d->path, &d->db,
+                             flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, vfs);
+    if (rc != SQLITE_OK) return rc;
+    sqlite3_extended_result_codes(d->db, 1);
+    sqlite3_busy_timeout(d->db, 10000);
+    return rc;
+}
+
+/* SQLite reads a database with a write-ahead log through shared memory, a file beside it.  Where it cannot make one nobody writes
+ * either, so it needs neither locks nor that file: the index of the log is kept in memory. */
+static bool open_unwritable(database *d, const day_opts *o)
+{
+    return access(o->dir, W_OK) != 0 && strcmp(o->vfs->zName, "unix") == 0 &&
+           open_as(d, SQLITE_OPEN_READONLY, "unix-none") == SQLITE_OK &&
+           database_run(d, "PRAGMA locking_mode = EXCLUSIVE;", NULL);
+}
+
+static bool open_to_read(database *d, const day_opts *o, err *e)
+{
+    uint64_t n;
+    err why = {0};
+    int rc = open_as(d, SQLITE_OPEN_READWRITE, o->vfs->zName);
+    if (rc != SQLITE_OK)
+        rc = open_as(d, SQLITE_OPEN_READONLY, o->vfs->zName); /* no right to write */
+    if (rc != SQLITE_OK) return open_failed(e, rc, d->path);
+    static const char probe[] = "SELECT count(*) FROM sqlite_master";
+    if (database_number(d, probe, &n, &why)) return true;
+    if (why.code == ERR_SYS && open_unwritable(d, o) && database_number(d, probe, &n, &why))
+        return true;
+    if (e) *e = why;
+    return false;
+}
+
+bool database_open_path(database *d, const day_opts *o, err *e)
+{
+    d->db = NULL;
+    bool ok;
+    if (o->write) {
+        owner_only_make(d->path);
+        int rc = open_as(d, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, o->vfs->zName);
+        ok = rc == SQLITE_OK || open_failed(e, rc, d->path);
+    } else {
+        ok = open_to_read(d, o, e);
+    }
+    if (!ok) database_close(d);
+    return ok;
+}
+
 bool database_open(database *d, const day_opts *o, day_name name, err *e)
 {
     char text[DAY_NAME];
     day_name_text(name, text);
-    d->db = NULL;
     snprintf(d->path, sizeof d->path, "%s/%s", o->dir, text);
-    if (o->write) owner_only_make(d->path);
-    int flags = o->write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;
-    int rc = sqlite3_open_v2(d->path, &d->db,
-                             flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, o->vfs->zName);
-    if (rc != SQLITE_OK && !o->write) { /* no right to write: what a reader without it can do */
-        sqlite3_close(d->db);
-        rc = sqlite3_open_v2(d->path, &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
-                             o->vfs->zName);
-    }
-    bool ok = rc == SQLITE_OK || open_failed(e, rc, d->path);
-    if (ok) {
-        sqlite3_extended_result_codes(d->db, 1);
-        sqlite3_busy_timeout(d->db, 10000);
-        ok = database_run(d,
-                          o->write ? "PRAGMA cache_size = -4096;"
-                                   : "PRAGMA query_only = 1; PRAGMA cache_size = -4096;",
-                          e);
-    }
+    bool ok = database_open_path(d, o, e) &&
+              database_run(d,
+                           o->write ? "PRAGMA cache_size = -4096;"
+                                    : "PRAGMA query_only = 1; PRAGMA cache_size = -4096;",
+                           e);
     ok = ok && (!o->write || make(d, o, e)) && check_format(d, e);
     if (!ok) database_close(d);
     return ok;
@@ -197,14 +235,13 @@ uint64_t database_through(const day_opts *o, day_name name)
     char text[DAY_NAME];
     database d = {0};
     uint64_t through = 0;
+    day_opts read = *o;
+    read.write = false;
     day_name_text(name, text);
     snprintf(d.path, sizeof d.path, "%s/%s", o->dir, text);
-    if (sqlite3_open_v2(d.path, &d.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-                        o->vfs->zName) == SQLITE_OK) {
-        sqlite3_busy_timeout(d.db, 10000);
-        if (!database_number(&d, "SELECT value FROM meta WHERE key = 'through'", &through, NULL))
-            through = 0;
-    }
+    if (!database_open_path(&d, &read, NULL) ||
+        !database_number(&d, "SELECT value FROM meta WHERE key = 'through'", &through, NULL))
+        through = 0;
     database_close(&d);
     return through;
 }

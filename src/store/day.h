@@ -52,6 +52,8 @@ typedef struct database {
     sqlite3 *db;
 } database;
 
+/* Opens d->path, whatever it holds.  Without o->write it is only read, also where nothing can be written. */
+NODISCARD bool database_open_path(database *d, const day_opts *o, err *e);
 NODISCARD bool database_open(database *d, const day_opts *o, day_name name, err *e);
 void database_close(database *d);
 NODISCARD bool database_run(database *d, const char *sql, err *e);

@@ -420,5 +420,6 @@ const store_engine engine_embedded = {
     .counted = on_counted,
     .gauged = embedded_gauged,
     .stats = embedded_stats,
+    .backup = embedded_backup,
     .verify = embedded_verify,
 };

@@ -216,5 +216,9 @@ void embedded_repair_segments(embedded *x);
 /* embedded_look.c */
 store_gauges embedded_gauged(const store *s);
 bool embedded_stats(store *s, arena *a, store_stats *out, err *e);
+bool embedded_backup(store *s, const char *dest, const store_backup_opts *o,
+                     store_backup_result *out, err *e);
+
+/* embedded_verify.c */
 bool embedded_verify(store *s, void (*problem)(void *who, const char *line), void *who,
                      store_check *out, err *e);

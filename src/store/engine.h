@@ -38,6 +38,8 @@ typedef struct store_engine {
     store_counters (*counted)(const store *s);
     store_gauges (*gauged)(const store *s);
     bool (*stats)(store *s, arena *a, store_stats *out, err *e);
+    bool (*backup)(store *s, const char *dest, const store_backup_opts *o, store_backup_result *out,
+                   err *e); /* NULL: it cannot */
     bool (*verify)(store *s, void (*problem)(void *who, const char *line), void *who,
                    store_check *out, err *e);
 } store_engine;

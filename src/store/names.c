@@ -1,6 +1,5 @@
 #include "store/names.h"
 
-#include "store/owner_only.h"
 #include <sqlite3.h>
 #include <unistd.h>
 #include "base/ban.h"
@@ -12,12 +11,7 @@ bool names_open(names_db *n, const day_opts *o, err *e)
     *n = (names_db){0};
     snprintf(n->db.path, sizeof n->db.path, "%s/names.db", o->dir);
     if (!o->write && access(n->db.path, R_OK) != 0) return true;
-    if (o->write) owner_only_make(n->db.path);
-    int flags = o->write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;
-    int rc = sqlite3_open_v2(n->db.path, &n->db.db,
-                             flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, o->vfs->zName);
-    bool ok = rc == SQLITE_OK || open_failed(e, rc, n->db.path);
-    if (ok) sqlite3_busy_timeout(n->db.db, 10000);
+    bool ok = database_open_path(&n->db, o, e);
     if (ok && o->write)
         ok = database_run(&n->db, "PRAGMA journal_mode = WAL;", e) &&
              database_run(&n->db,

@@ -122,3 +122,10 @@ bool store_verify(store *s, void (*problem)(void *who, const char *line), void *
 {
     return s->engine->verify(s, problem, who, out, e);
 }
+
+bool store_backup(store *s, const char *dest, const store_backup_opts *o, store_backup_result *out,
+                  err *e)
+{
+    if (!s->engine->backup) return err_set(e, ERR_UNSUPPORTED, "this store cannot be copied");
+    return s->engine->backup(s, dest, o, out, e);
+}

@@ -403,6 +403,26 @@ typedef struct store_stats {
 
 NODISCARD bool store_get_stats(store *s, arena *a, store_stats *out, err *e);
 
+typedef struct store_backup_result {
+    uint64_t n_files;            /* day files in the copy */
+    uint64_t n_copied, n_linked; /* files that were copied; day files that the destination had */
+    uint64_t bytes;              /* copied */
+    uint64_t n_samples, n_items; /* in day files; not yet compacted */
+    uint64_t n_damaged;          /* files and items that the store lacks, and so does the copy */
+} store_backup_result;
+
+typedef struct store_backup_opts {
+    /* Called now and then with the file at hand; may be NULL. */
+    void (*progress)(void *who, const char *name, const store_backup_result *so_far);
+    void *who;
+} store_backup_opts;
+
+/* Copies the store as it is at one moment to the directory `dest`, which is a store then: all that was acknowledged before the
+ * call is in it.  Another process may write the store meanwhile.  Day files that an earlier copy in `dest` has are linked, not
+ * copied; `dest` is replaced at the end, at once.  ERR_USAGE: it holds something else; ERR_MISMATCH: it is being written. */
+NODISCARD bool store_backup(store *s, const char *dest, const store_backup_opts *o,
+                            store_backup_result *out, err *e);
+
 typedef struct store_check {
     uint64_t n_files, n_blocks, n_samples;
     uint64_t n_items; /* not yet compacted */
