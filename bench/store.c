@@ -260,6 +260,12 @@ typedef struct results {
     size_t peak;
 } results;
 
+/* Compaction of a backlog: CPU time a sample, of all threads, and samples a second by the clock. */
+typedef struct behind {
+    unsigned threads;
+    double ns, rate;
+} behind;
+
 static void fail(const char *what, const err *e)
 {
     char text[512];
@@ -275,17 +281,22 @@ static void say(void *who, store_said what, const char *text)
     if (what) fprintf(stderr, "%s\n", text);
 }
 
-static store *open_store(const char *dir, clock_world *w)
+static store *open_store(const char *dir, clock_world *w, unsigned threads)
 {
     err e = {0};
-    store *s = store_open(
-        dir, &(store_opts){.no_threads = true, .world = &w->w, .say = say, .max_bytes = UINT64_MAX},
-        &e);
+    store *s = store_open(dir,
+                          &(store_opts){.no_threads = true,
+                                        .threads = threads,
+                                        .world = &w->w,
+                                        .say = say,
+                                        .max_bytes = UINT64_MAX},
+                          &e);
     if (!s) fail("open", &e);
     return s;
 }
 
-static void fill(store *s, data *d, clock_world *w, results *r)
+/* compact: as it goes, and the rest at the end. */
+static void fill(store *s, data *d, clock_world *w, results *r, bool compact)
 {
     maker *k = calloc(1, sizeof *k);
     size_t max = 1 << 22, waiting = 0;
@@ -310,21 +321,48 @@ static void fill(store *s, data *d, clock_world *w, results *r)
             if (++waiting == GROUP && !(waiting = 0, store_commit(s, &e))) fail("commit", &e);
             double u = cpu_seconds();
             r->put_s += u - t;
-            do
+            more = compact;
+            while (more)
                 if (!store_work(s, &more, &e)) fail("compaction", &e);
-            while (more);
             r->compact_s += cpu_seconds() - u;
             r->samples += n;
             r->requests++;
             r->otlp_bytes += k->bytes.n;
         }
     double t = cpu_seconds();
-    if (!store_compact(s, &e)) fail("compaction", &e);
+    if (!(compact ? store_compact(s, &e) : store_commit(s, &e))) fail("compaction", &e);
     r->compact_s += cpu_seconds() - t;
     free(v);
     arena_free(&k->a);
     buf_free(&k->bytes);
     free(k);
+}
+
+/* What compaction does when it is behind: the same requests, all of them in the journal when it begins. */
+static behind catch_up(const char *dir, uint64_t samples, uint64_t hours, unsigned threads)
+{
+    char path[4096];
+    err e = {0};
+    data d;
+    results r = {0};
+    clock_world w = {.w = *world_system(), .wall = BEGIN};
+    w.w.who = &w;
+    w.w.wall = given_wall;
+    w.w.now = real_now;
+    snprintf(path, sizeof path, "%s-behind", dir);
+    clear(path);
+    data_init(&d, samples, hours);
+    store *s = open_store(path, &w, threads);
+    fill(s, &d, &w, &r, false);
+    double wall = wall_seconds(), cpu = cpu_seconds();
+    if (!store_compact(s, &e)) fail("compaction", &e);
+    behind b = {.threads = threads,
+                .ns = (cpu_seconds() - cpu) / (double)r.samples * 1e9,
+                .rate = (double)r.samples / (wall_seconds() - wall)};
+    store_close(s);
+    clear(path);
+    free(d.cumulative);
+    return b;
 }
 
 static void ask(store *s, question *q, size_t rounds)
@@ -491,7 +529,22 @@ static void ask_rows(sqlite3 *db, question *q, size_t rounds)
 
 /* ---- the report ---- */
 
-static void print(const results *r, const question *q, size_t n, bool rows, FILE *json)
+static void print_behind(const behind *b, FILE *json)
+{
+    for (size_t i = 0; i < 2; i++) {
+        printf(
+            "  behind, %2u threads %8.0f ns CPU a sample, %.0f k samples a second by the clock\n",
+            b[i].threads, b[i].ns, b[i].rate / 1e3);
+        if (json)
+            fprintf(json,
+                    "%s{\"threads\": %u, \"compact_ns_per_sample\": %.1f, \"samples_per_s\": "
+                    "%.0f}%s",
+                    i ? ", " : "\"behind\": [", b[i].threads, b[i].ns, b[i].rate, i ? "], " : "");
+    }
+}
+
+static void print(const results *r, const behind *b, const question *q, size_t n, bool rows,
+                  FILE *json)
 {
     double per = (double)r->store_bytes / (double)r->samples,
            rate = (double)r->samples / (r->put_s + r->compact_s);
@@ -518,7 +571,10 @@ static void print(const results *r, const question *q, size_t n, bool rows, FILE
                    q[i].sum == q[i].rows_sum ? "" : "  SUMS DIFFER");
         printf("\n");
     }
-    if (!json) return;
+    if (!json) {
+        print_behind(b, NULL);
+        return;
+    }
     fprintf(
         json,
         "{\"samples\": %" PRIu64 ", \"requests\": %" PRIu64
@@ -526,11 +582,12 @@ static void print(const results *r, const question *q, size_t n, bool rows, FILE
         r->samples, r->requests, per, r->entropy, (double)r->rows_bytes / (double)r->samples);
     fprintf(json,
             "\"put_us_per_request\": %.2f, \"compact_ns_per_sample\": %.1f, \"samples_per_s\": "
-            "%.0f, \"rows_per_s\": %.0f, \"rows_from_requests_per_s\": %.0f, \"peak_bytes\": %zu, "
-            "\"questions\": {",
+            "%.0f, \"rows_per_s\": %.0f, \"rows_from_requests_per_s\": %.0f, \"peak_bytes\": %zu, ",
             r->put_s / (double)r->requests * 1e6, r->compact_s / (double)r->samples * 1e9, rate,
             rows ? (double)r->samples / r->rows_s : 0,
             rows ? (double)r->samples / (r->rows_s + r->number_s) : 0, r->peak);
+    print_behind(b, json);
+    fprintf(json, "\"questions\": {");
     for (size_t i = 0; i < n; i++)
         fprintf(json, "%s\"%s\": {\"kiln_ms\": %.3f, \"rows_ms\": %.3f}", i ? ", " : "", q[i].name,
                 q[i].kiln_ms, q[i].rows_ms);
@@ -573,11 +630,11 @@ int main(int argc, char **argv)
     data_init(&d, samples, hours);
     r.entropy = entropy_bytes(&d);
     clear(dir);
-    store *s = open_store(dir, &w);
-    fill(s, &d, &w, &r);
+    store *s = open_store(dir, &w, 1);
+    fill(s, &d, &w, &r, true);
     store_close(s);
     r.store_bytes = tree_bytes(dir);
-    s = open_store(dir, &w);
+    s = open_store(dir, &w, 1);
     for (size_t i = 0; i < 3; i++) ask(s, &q[i], i == 0 ? 200 : i == 1 ? 40 : 7);
     store_close(s);
     r.peak = peak_rss();
@@ -598,8 +655,17 @@ int main(int argc, char **argv)
         unlink(path);
         free(d.cumulative);
     }
+    /* As many samples a request, a tenth of the time, and at least two threads. */
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t part = hours >= 10 ? 10 : 1;
+    behind b[2];
+    for (size_t i = 0; i < 2; i++)
+        b[i] = catch_up(dir, samples / hours * (hours / part), hours / part,
+                        !i          ? 1
+                        : cores > 1 ? (unsigned)cores
+                                    : 2);
     FILE *out = json ? fopen(json, "w") : NULL;
-    print(&r, q, 3, rows, out);
+    print(&r, b, q, 3, rows, out);
     if (out) fclose(out);
     bool good = (double)r.store_bytes <= 8 * (double)r.samples;
     if (rows) good &= r.rows_s >= 5 * (r.put_s + r.compact_s);

@@ -104,3 +104,7 @@ typedef struct block {
  * arena's budget. */
 NODISCARD bool block_take(str data, const tables *t, const block_series *s, unsigned columns,
                           zipper *z, arena *a, block *out);
+
+/* The keys of the profiles of a block, in the arena; type and unit are those of its series.  false: damaged, or the budget. */
+NODISCARD bool block_take_keys(str data, str type, str unit, zipper *z, arena *a, content_key **out,
+                               size_t *n);

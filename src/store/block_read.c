@@ -323,3 +323,27 @@ bool block_take(str data, const tables *t, const block_series *s, unsigned colum
     out->c = (chunk){.m = &out->m, .facts = out->facts, .first = l.first};
     return ok;
 }
+
+bool block_take_keys(str data, str type, str unit, zipper *z, arena *a, content_key **out,
+                     size_t *n)
+{
+    loader l = {.in = taker_of(data), .z = z, .a = a};
+    uint64_t n_profiles = take_varint(&l.in);
+    for (int i = 0; i < 4; i++) (void)take_varint(&l.in);
+    (void)take_fixed64(&l.in);
+    if (l.in.bad || n_profiles > data.n / sizeof **out) return false;
+    *n = (size_t)n_profiles;
+    for (int i = 0; i < 3; i++) skip_column(&l.in); /* samples, time, duration */
+    uint32_t *known = numbers(&l, *n, 2);
+    for (int i = 0; i < 10; i++) skip_column(&l.in); /* dropped attributes to bytes */
+    str ids = take_bytes(&l.in, n_profiles * sizeof **out);
+    *out = arena_array(a, *n, sizeof **out);
+    if (!known || l.in.bad || !*out) return false;
+    for (size_t i = 0; i < *n; i++) {
+        uint8_t id[16];
+        memcpy(id, ids.p + i * sizeof id, sizeof id);
+        memcpy(&(*out)[i], id, sizeof id);
+        if (known[i]) (*out)[i] = content_key_of(type, unit, id);
+    }
+    return true;
+}

@@ -35,7 +35,8 @@ static ZSTD_CCtx *context(zipper *z, zip_effort effort)
     if (c) return c;
     z->compress[effort] = c = ZSTD_createCCtx();
     if (!c) return NULL;
-    if (effort == ZIP_REPEATS) (void)ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, LEVEL);
+    if (effort == ZIP_REPEATS)
+        (void)ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, z->level ? z->level : LEVEL);
     for (size_t i = 0; effort == ZIP_ENTROPY && i < ARRAY_LEN(least); i++)
         (void)ZSTD_CCtx_setParameter(c, least[i].name, least[i].value);
     return c;

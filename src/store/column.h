@@ -20,6 +20,7 @@ typedef enum zip_effort {
 /* Contexts of zstd and scratch memory; one thread at a time.  The zero value works. */
 typedef struct zipper {
     void *compress[2], *decompress; /* ZSTD_CCtx by zip_effort, ZSTD_DCtx */
+    int level;                      /* of ZIP_REPEATS; 0: the usual */
     buf bytes, bits, words, wide;
 } zipper;
 

@@ -108,10 +108,11 @@ static hash128 cut(content *c, size_t from, uint64_t kind)
 
 static void put_hash(content *c, hash128 h) { buf_put(&c->b, &h, sizeof h); }
 
+static hash128 of_text(str s) { return XXH3_128bits_withSeed(s.n ? s.p : "", s.n, 1); }
+
 static hash128 of_string(content *c, uint32_t i)
 {
-    str s = c->m->dict.strings.v[i];
-    if (!is_known(c, 0, i)) c->string[i] = XXH3_128bits_withSeed(s.n ? s.p : "", s.n, 1);
+    if (!is_known(c, 0, i)) c->string[i] = of_text(c->m->dict.strings.v[i]);
     return c->string[i];
 }
 
@@ -205,14 +206,25 @@ static void put_type(content *c, value_type t)
     put_hash(c, of_string(c, t.unit));
 }
 
+static content_key key_of_id(hash128 type, hash128 unit, const uint8_t *id)
+{
+    hash128 v[3] = {type, unit};
+    memcpy(&v[2], id, 16);
+    return key_of(XXH3_128bits_withSeed(v, sizeof v, 7));
+}
+
+content_key content_key_of(str type, str unit, const uint8_t id[16])
+{
+    return key_of_id(of_text(type), of_text(unit), id);
+}
+
 static content_key of_profile(content *c, const profile *p)
 {
+    if (!id_is_zero(p->profile_id, 16))
+        return key_of_id(of_string(c, p->sample_type.type), of_string(c, p->sample_type.unit),
+                         p->profile_id);
     size_t from = c->b.n;
     put_type(c, p->sample_type);
-    if (!id_is_zero(p->profile_id, 16)) {
-        buf_put(&c->b, p->profile_id, 16);
-        return key_of(cut(c, from, 7));
-    }
     const scope *s = &c->m->scopes.v[p->scope];
     put_resource(&c->b, &c->m->resources.v[s->resource]);
     put_scope(&c->b, s);

@@ -17,6 +17,8 @@ static inline bool content_key_equal(content_key a, content_key b)
     return a.low == b.low && a.high == b.high;
 }
 
+/* The key of a profile with an id. */
+content_key content_key_of(str type, str unit, const uint8_t id[16]);
 /* The keys of all profiles of a checked model, n of them into `out`.  Scratch comes from `a`.  ERR_LIMIT. */
 NODISCARD bool content_keys(const model *m, arena *a, content_key *out, err *e);
 

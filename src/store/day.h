@@ -89,8 +89,9 @@ typedef struct day {
     VEC(day_series) series; /* by row */
     hash_index by_id;
     uint64_t tables_row, series_row, local_row; /* the last ones taken */
-    uint64_t through;                           /* of the snapshot */
-    uint64_t n_raw;                             /* items that are kept as received */
+    uint64_t finished; /* how often its rows were written anew (day_finish.c) */
+    uint64_t through;  /* of the snapshot */
+    uint64_t n_raw;    /* items that are kept as received */
     bool reading, bad;
     uint64_t compared; /* 1 + through of the line of the manifest that it was compared with */
     sqlite3_stmt *begin, *commit, *ask_through, *ask_blocks; /* kept */

@@ -1,11 +1,15 @@
 #include "store/day_write.h"
 
 #include <sqlite3.h>
+#include <stdlib.h>
 #include "base/ban.h"
 
 /* A merge takes at least MERGE_FAN blocks: what is small is written again a few times on its way to a large block.  Blocks of
  * MERGE_FULL and more stay as they are, which also bounds the memory of a merge. */
 enum { MERGE_FAN = 8, MERGE_FULL = 4096 };
+enum {
+    MERGE_LAST = 4 * MERGE_FULL
+}; /* what blocks grow to when the file is over, and they are merged for the last time */
 
 bool day_writer_note_block(day_writer *w, uint32_t series_i, int64_t id, uint64_t weight)
 {
@@ -106,31 +110,80 @@ bool day_writer_drop_block(day_writer *w, int64_t id, err *e)
     return ok;
 }
 
-static bool merge(day_writer *w, uint32_t series_i, size_t n, err *e)
+/* n blocks become one, under the number of the first.  *good: they could be read; otherwise they stay as they are. */
+static bool merge(day_writer *w, uint32_t series_i, const small_block *from, size_t n, bool *good,
+                  err *e)
 {
-    writer_series *s = &w->series.v[series_i];
-    const small_block *from = s->small.v + s->small.n - n;
     block_builder to = {0};
     arena_reset(&w->item);
-    for (size_t i = 0; i < n; i++) {
-        bool good;
-        if (!add_block(w, series_i, from[i].id, &to, &good, e)) return false;
-        if (good) continue;
-        s->small.n = 0; /* a damaged one stays where it is, and so do its neighbours */
-        return true;
-    }
+    *good = true;
+    for (size_t i = 0; *good && i < n; i++)
+        if (!add_block(w, series_i, from[i].id, &to, good, e)) return false;
+    if (!*good) return true;
     int64_t id = from[0].id;
     for (size_t i = 0; i < n; i++)
         if (!day_writer_drop_block(w, from[i].id, e)) return false;
-    s->small.n -= n;
     return day_writer_save_block(w, series_i, &to, id, e);
 }
 
 bool day_writer_merge(day_writer *w, uint32_t series_i, err *e)
 {
-    for (size_t n; (n = how_many(&w->series.v[series_i])) > 0;)
-        if (!merge(w, series_i, n, e)) return false;
+    writer_series *s = &w->series.v[series_i];
+    for (size_t n; (n = how_many(s)) > 0;) {
+        bool good;
+        s->small.n -= n;
+        if (!merge(w, series_i, s->small.v + s->small.n, n, &good, e)) return false;
+        if (!good) s->small.n = 0; /* a damaged one stays where it is, and so do its neighbours */
+    }
     return true;
+}
+
+/* The blocks of a series, in order; *v is the caller's to free. */
+static bool blocks_of(day_writer *w, uint32_t series_i, small_block **v, size_t *n, err *e)
+{
+    sqlite3_stmt *q = database_prepare(&w->db,
+                                       "SELECT id, n_profiles + n_samples + n_observations FROM "
+                                       "block WHERE series = ? ORDER BY id",
+                                       e);
+    bool ok = q != NULL, row;
+    size_t cap = 0;
+    if (ok) sqlite3_bind_int64(q, 1, series_i + 1);
+    for (*v = NULL, *n = 0; ok && (ok = database_step(&w->db, q, &row, e)) && row; ++*n) {
+        if (*n == cap) {
+            small_block *more = realloc(*v, (cap = cap * 2 + 16) * sizeof **v);
+            if (!more) {
+                ok = err_set(e, ERR_LIMIT, "no memory to merge blocks");
+                break;
+            }
+            *v = more;
+        }
+        (*v)[*n] = (small_block){sqlite3_column_int64(q, 0), (uint64_t)sqlite3_column_int64(q, 1)};
+    }
+    sqlite3_finalize(q);
+    return ok;
+}
+
+/* How many of the blocks, from the first on, become one. */
+static size_t until_last(const small_block *v, size_t n)
+{
+    uint64_t weight = v[0].weight;
+    size_t k = 1;
+    while (k < n && weight < MERGE_LAST && v[k].weight < MERGE_LAST) weight += v[k++].weight;
+    return k;
+}
+
+bool day_writer_merge_rest(day_writer *w, uint32_t series_i, err *e)
+{
+    small_block *v;
+    size_t n;
+    bool ok = blocks_of(w, series_i, &v, &n, e), good;
+    for (size_t at = 0, k; ok && at < n; at += k) {
+        k = until_last(v + at, n - at);
+        if (k > 1) ok = merge(w, series_i, v + at, k, &good, e);
+    }
+    free(v);
+    w->series.v[series_i].small.n = 0; /* nothing is merged after this */
+    return ok;
 }
 
 bool day_writer_find_small(day_writer *w, err *e)

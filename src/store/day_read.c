@@ -1,5 +1,7 @@
 #include "store/day.h"
 
+#include "store/item.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -152,8 +154,22 @@ static bool take_rows(day *d, const char *sql, const char *table, uint64_t *last
     return ok;
 }
 
+/* Rows that were taken are no longer those of the file: all are taken once more. */
+static bool begin_anew(day *d, err *e)
+{
+    arena_free(&d->a);
+    d->series = (__typeof__(d->series)){0};
+    d->by_id = (hash_index){0};
+    d->tables_row = d->series_row = d->local_row = 0;
+    return tables_init(&d->t, &d->a) || err_set(e, ERR_LIMIT, "the memory budget is spent");
+}
+
 static bool take_new(day *d, zipper *z, err *e)
 {
+    uint64_t was = d->finished;
+    if (!database_number(&d->db, "SELECT value FROM meta WHERE key = 'finished'", &d->finished, e))
+        return false;
+    if (d->finished != was && d->tables_row && !begin_anew(d, e)) return false;
     return take_rows(d, "SELECT id, data FROM tables WHERE id > ? ORDER BY id", "tables",
                      &d->tables_row, row_tables, z, e) &&
            take_rows(d, "SELECT id, data FROM series WHERE id > ? ORDER BY id", "series",
@@ -295,23 +311,87 @@ bool day_raw(day *d, uint64_t after, zipper *z, arena *a, uint64_t *seq, str *by
     return ok;
 }
 
-bool day_keys(day *d, size_t *room, bool (*know)(void *who, content_key k), void *who, err *e)
+/* ---- keys ---- */
+
+typedef struct key_taker {
+    size_t *room;
+    bool (*know)(void *who, content_key k);
+    void *who;
+} key_taker;
+
+static bool know_keys(const key_taker *t, const void *keys, size_t n, err *e)
+{
+    for (size_t i = 0; *t->room && i < n; i++, --*t->room) {
+        content_key k;
+        memcpy(&k, (const char *)keys + i * sizeof k, sizeof k);
+        if (!t->know(t->who, k)) return err_sys(e, ENOMEM, "no memory for the keys of profiles");
+    }
+    return true;
+}
+
+static bool keys_of_rows(day *d, const key_taker *t, err *e)
 {
     sqlite3_stmt *s = database_prepare(&d->db, "SELECT id, data FROM keys ORDER BY id DESC", e);
     bool ok = s != NULL, row;
-    while (ok && *room && (ok = database_step(&d->db, s, &row, e)) && row) {
+    while (ok && *t->room && (ok = database_step(&d->db, s, &row, e)) && row) {
         str data = column_bytes(s, 1);
-        if (!unseal_bytes(&data, SEAL_KEYS)) {
-            ok = damaged(d, "keys", (uint64_t)sqlite3_column_int64(s, 0), e);
-            break;
-        }
-        for (size_t i = 0; ok && *room && i + sizeof(content_key) <= data.n;
-             i += sizeof(content_key), --*room) {
-            content_key k;
-            memcpy(&k, data.p + i, sizeof k);
-            if (!know(who, k)) ok = err_sys(e, ENOMEM, "no memory for the keys of profiles");
-        }
+        ok = unseal_bytes(&data, SEAL_KEYS)
+                 ? know_keys(t, data.p, data.n / sizeof(content_key), e)
+                 : damaged(d, "keys", (uint64_t)sqlite3_column_int64(s, 0), e);
     }
     sqlite3_finalize(s);
+    return ok;
+}
+
+/* What a finished file has in place of rows of keys.  A damaged block has none. */
+static bool keys_of_blocks(day *d, const key_taker *t, zipper *z, arena *a, err *e)
+{
+    const str *text = d->t.m.dict.strings.v;
+    sqlite3_stmt *s =
+        database_prepare(&d->db, "SELECT id, series, data FROM block ORDER BY id DESC", e);
+    bool ok = s != NULL, row;
+    while (ok && *t->room && (ok = database_step(&d->db, s, &row, e)) && row) {
+        uint64_t id = (uint64_t)sqlite3_column_int64(s, 0);
+        const day_series *x = series_of(d, (uint32_t)sqlite3_column_int64(s, 1));
+        str data = column_bytes(s, 2);
+        content_key *keys;
+        size_t n;
+        arena_reset(a);
+        if (x && unseal_bytes(&data, SEAL_BLOCK + (id << 8)) &&
+            block_take_keys(data, text[x->s.head.sample_type.type],
+                            text[x->s.head.sample_type.unit], z, a, &keys, &n))
+            ok = know_keys(t, keys, n, e);
+    }
+    sqlite3_finalize(s);
+    return ok;
+}
+
+static bool keys_of_raw(day *d, const key_taker *t, zipper *z, arena *a, err *e)
+{
+    uint64_t seq = 0;
+    for (bool more = true; *t->room;) {
+        str bytes, why;
+        item i;
+        arena_reset(a);
+        if (!day_raw(d, seq, z, a, &seq, &bytes, &why, &more, e)) return false;
+        if (!more) break;
+        if (!bytes.p || !take_item(bytes, &i)) continue;
+        for (size_t k = 0; k < i.n_profiles; k++)
+            if (!item_skips(&i, k) && !know_keys(t, i.keys + k * sizeof(content_key), 1, e))
+                return false;
+    }
+    return true;
+}
+
+bool day_keys(day *d, size_t *room, bool (*know)(void *who, content_key k), void *who, err *e)
+{
+    key_taker t = {room, know, who};
+    if (!keys_of_rows(d, &t, e)) return false;
+    if (!d->finished) return true;
+    zipper z = {0};
+    arena a = {.seed = d->a.seed};
+    bool ok = keys_of_blocks(d, &t, &z, &a, e) && keys_of_raw(d, &t, &z, &a, e);
+    arena_free(&a);
+    zipper_free(&z);
     return ok;
 }

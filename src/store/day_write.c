@@ -30,8 +30,8 @@ bool day_writer_insert(day_writer *w, sqlite3_stmt *s, const int64_t *numbers, i
     return ok;
 }
 
-static bool insert_once(day_writer *w, const char *sql, const int64_t *numbers, int n,
-                        const buf *blob, err *e)
+bool day_writer_insert_once(day_writer *w, const char *sql, const int64_t *numbers, int n,
+                            const buf *blob, err *e)
 {
     if (blob->failed) return day_writer_no_memory(e);
     sqlite3_stmt *s = database_prepare(&w->db, sql, e);
@@ -344,20 +344,22 @@ bool day_writer_add_raw(day_writer *w, uint64_t seq, const item *x, str bytes, s
     put_zipped(&w->out, bytes, ZIP_REPEATS, &w->z);
     put_str(&w->out, why);
     seal_bytes(&w->out, SEAL_RAW);
-    return insert_once(w, "INSERT INTO raw VALUES(?, ?)", &(int64_t){(int64_t)seq}, 1, &w->out, e);
+    return day_writer_insert_once(w, "INSERT INTO raw VALUES(?, ?)", &(int64_t){(int64_t)seq}, 1,
+                                  &w->out, e);
 }
 
 /* ---- writing out ---- */
 
-static bool save_tables(day_writer *w, err *e)
+bool day_writer_save_tables(day_writer *w, zipper *z, err *e)
 {
     const tables *t = interner_tables(&w->x);
     tables_size now = tables_count(t);
     if (memcmp(&now, &w->saved, sizeof now) == 0) return true;
     buf_reset(&w->out);
-    tables_put(t, &w->saved, &w->out, &w->z);
+    tables_put(t, &w->saved, &w->out, z);
     seal_bytes(&w->out, SEAL_TABLES);
-    if (!insert_once(w, "INSERT INTO tables(data) VALUES(?)", NULL, 0, &w->out, e)) return false;
+    if (!day_writer_insert_once(w, "INSERT INTO tables(data) VALUES(?)", NULL, 0, &w->out, e))
+        return false;
     w->saved = now;
     return true;
 }
@@ -368,8 +370,8 @@ static bool save_series(day_writer *w, err *e)
         buf_reset(&w->out);
         buf_str(&w->out, w->series.v[w->saved_series].data);
         seal_bytes(&w->out, SEAL_SERIES);
-        if (!insert_once(w, "INSERT INTO series VALUES(?, ?)",
-                         &(int64_t){(int64_t)w->saved_series + 1}, 1, &w->out, e))
+        if (!day_writer_insert_once(w, "INSERT INTO series VALUES(?, ?)",
+                                    &(int64_t){(int64_t)w->saved_series + 1}, 1, &w->out, e))
             return false;
     }
     return true;
@@ -388,8 +390,8 @@ bool day_writer_save_local(day_writer *w, uint32_t series_i, err *e)
         put_numbers(&w->out, n ? s->local[k].v + from : NULL, n, &w->z);
     }
     seal_bytes(&w->out, SEAL_LOCAL);
-    if (!insert_once(w, "INSERT INTO local(series, data) VALUES(?, ?)", &(int64_t){series_i + 1}, 1,
-                     &w->out, e))
+    if (!day_writer_insert_once(w, "INSERT INTO local(series, data) VALUES(?, ?)",
+                                &(int64_t){series_i + 1}, 1, &w->out, e))
         return false;
     for (unsigned k = 0; k < LOCAL_KINDS; k++) s->saved[k] = (uint32_t)s->local[k].n;
     return true;
@@ -397,7 +399,8 @@ bool day_writer_save_local(day_writer *w, uint32_t series_i, err *e)
 
 static bool flush(day_writer *w, err *e)
 {
-    if (!save_tables(w, e) || !save_series(w, e) || !day_writer_save_blocks(w, e)) return false;
+    if (!day_writer_save_tables(w, &w->z, e) || !save_series(w, e) || !day_writer_save_blocks(w, e))
+        return false;
     arena_reset(&w->run);
     return true;
 }
@@ -435,7 +438,8 @@ bool day_writer_commit(day_writer *w, uint64_t through, err *e)
         return false;
     if (w->keys.n) {
         seal_bytes(&w->keys, SEAL_KEYS);
-        if (!insert_once(w, "INSERT INTO keys(data) VALUES(?)", NULL, 0, &w->keys, e)) return false;
+        if (!day_writer_insert_once(w, "INSERT INTO keys(data) VALUES(?)", NULL, 0, &w->keys, e))
+            return false;
     }
     if (w->n_profiles) {
         if (!count(w,

@@ -72,6 +72,11 @@ NODISCARD day_writer *day_writer_open(const day_opts *o, day_name name, size_t m
 /* What was not committed is gone. */
 void day_writer_close(day_writer *w);
 
+/* A file that no more is expected for takes less room: its dictionary, the numbers of its series and its small blocks are written
+ * anew as one each, the keys go (day_keys finds them in the blocks).  Does nothing where little would be won, or when that was
+ * done already (day_finish.c). */
+NODISCARD bool day_writer_finish(day_writer *w, err *e);
+
 /* Is the dictionary so large that a new part should begin? */
 bool day_writer_full(const day_writer *w);
 
@@ -110,6 +115,10 @@ NODISCARD bool day_writer_save_local(day_writer *w, uint32_t series_i, err *e);
 /* One row: integers, then blobs. */
 NODISCARD bool day_writer_insert(day_writer *w, sqlite3_stmt *s, const int64_t *numbers, int n,
                                  const str *blobs, int n_blobs, err *e);
+NODISCARD bool day_writer_insert_once(day_writer *w, const char *sql, const int64_t *numbers, int n,
+                                      const buf *blob, err *e);
+NODISCARD bool day_writer_begin(day_writer *w, err *e);
+NODISCARD bool day_writer_save_tables(day_writer *w, zipper *z, err *e);
 bool day_writer_no_memory(err *e); /* always false */
 
 /* A block of the file in w->item; its bytes live until the next call.  *good: it could be read. */
@@ -122,5 +131,7 @@ NODISCARD bool day_writer_copy_profile(day_writer *w, uint32_t series_i, const b
 /* Small blocks of a series that came one after the other become one, in the transaction at hand (day_merge.c): who sends
  * little has a block a run, and most of such a block is its frame. */
 NODISCARD bool day_writer_merge(day_writer *w, uint32_t series_i, err *e);
+/* All blocks of the series but the large ones, a last time: for a file that is over. */
+NODISCARD bool day_writer_merge_rest(day_writer *w, uint32_t series_i, err *e);
 NODISCARD bool day_writer_note_block(day_writer *w, uint32_t series_i, int64_t id, uint64_t weight);
 NODISCARD bool day_writer_find_small(day_writer *w, err *e);

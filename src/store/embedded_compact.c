@@ -102,6 +102,23 @@ static bool open_file(embedded *x, day_name name, err *e)
     return x->w != NULL;
 }
 
+/* The file before this one, which is new, gets no more: it may take less room.  What fails stays as it was. */
+static void finish_before(embedded *x, day_name name)
+{
+    day_names names;
+    err why = {0};
+    if (!day_list(x->dir, &names, &why)) return;
+    size_t n = 0;
+    while (n < names.n && day_name_cmp(names.v[n], name) < 0) n++;
+    bool is_new = n == names.n;
+    day_writer *w =
+        n && is_new ? day_writer_open(&x->files, names.v[n - 1], x->o.memory / 4, &why) : NULL;
+    if ((w && !day_writer_finish(w, &why)) || why.code)
+        embedded_say(x, STORE_TROUBLE, "store: a file stays larger than it could be: %s", why.msg);
+    day_writer_close(w);
+    free(names.v);
+}
+
 /* The writer of the file that the item belongs to. */
 static bool find_file(run *r, const item *i, err *e)
 {
@@ -117,6 +134,7 @@ static bool find_file(run *r, const item *i, err *e)
         name.part++;
     else if (!part_of(x, day_number, &name, e))
         return false;
+    finish_before(x, name);
     if (!open_file(x, name, e)) return false;
     if (full || !day_writer_full(x->w)) return true;
     day_writer_close(x->w); /* found full */

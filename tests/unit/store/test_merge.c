@@ -139,11 +139,119 @@ static void leaves_damaged_blocks_alone(void **state)
     end(t);
 }
 
+/* ---- a file that is over ---- */
+
+enum { SENDERS = 10, ROUNDS = 144, SAMPLES = 16, STACKS = 6000, DEPTH = 24 };
+
+/* A request as of those who send little: 16 samples of a service, with their dictionary. */
+static void put_few(under_test *t, rng *r, uint64_t service, uint64_t round)
+{
+    arena a = {0};
+    builder b;
+    model m;
+    err e = {0};
+    char name[32];
+    assert_true(builder_init(&b, &a));
+    int n = snprintf(name, sizeof name, "service-%llu", (unsigned long long)service);
+    keyvalue kv = {.key = STR("service.name"),
+                   .value = {.kind = ANY_STRING, .n = (uint32_t)n, .s = name}};
+    builder_resource(&b, &(resource){.attrs = {&kv, 1}, .present = true});
+    builder_scope(&b, NULL);
+    profile *p = builder_profile(&b);
+    p->sample_type = (value_type){builder_string(&b, STR("cpu")), builder_string(&b, STR("ns"))};
+    p->has_sample_type = true;
+    p->time_unix_nano = t->world.wall;
+    memcpy(p->profile_id, &(uint64_t[2]){rnd(r) | 1, service << 32 | round}, 16);
+    for (uint64_t i = 0; i < SAMPLES; i++) {
+        uint64_t u = rnd(r) % STACKS,
+                 stack = u * (rnd(r) % STACKS) / STACKS; /* some are frequent */
+        uint32_t frames[DEPTH];
+        for (uint32_t k = 0; k < DEPTH; k++)
+            frames[k] =
+                builder_location(&b, 0, 64 * (k * 1000 + (stack >> k) % 900), NULL, 0, NULL, 0);
+        uint64_t at = t->world.wall + i * 600 * NS_PER_S / SAMPLES + rnd(r) % NS_PER_S;
+        builder_sample(&b, &(sample){.stack = builder_stack(&b, frames, DEPTH),
+                                     .values = &(int64_t){1},
+                                     .n_values = 1,
+                                     .times = &at,
+                                     .n_times = 1});
+    }
+    assert_ok(builder_finish(&b, &m, &e), &e);
+    assert_ok(store_put(t->s, &(store_item){.model = &m, .sender = STR("test")}, &e), &e);
+    arena_free(&a);
+}
+
+static uint64_t bytes_of(under_test *t, const char *file, uint64_t *n_samples)
+{
+    arena a = {0};
+    store_stats x;
+    err e = {0};
+    uint64_t n = 0;
+    reopen(t); /* what SQLite has beside the file becomes part of it */
+    assert_ok(store_get_stats(t->s, &a, &x, &e), &e);
+    for (size_t i = 0; i < x.files.n; i++)
+        if (str_eq(x.files.v[i].name, str_of(file)))
+            n = x.files.v[i].bytes, *n_samples = x.files.v[i].n_samples;
+    arena_free(&a);
+    return n;
+}
+
+/* A day of small requests, compacted every ten minutes; the file takes less room once the next one begins. */
+static void ends_small(void **state)
+{
+    (void)state;
+    rng r = {20261119}, first = r;
+    under_test *t = begin_small();
+    t->world.wall = NOON / (86400 * NS_PER_S) * (86400 * NS_PER_S);
+    digests before = {0}, after = {0};
+    arena a = {0};
+    model m;
+    err e = {0};
+    store_answer x;
+    uint64_t n_samples = 0;
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        for (uint64_t i = 0; i < SENDERS; i++) put_few(t, &r, i, round);
+        compact(t);
+        t->world.wall += 599 * NS_PER_S;
+    }
+    uint64_t open_bytes = bytes_of(t, NOON_FILE, &n_samples);
+    assert_ok(store_read(t->s, &(store_selector){0}, NULL, &a, &m, &x, &e), &e);
+    digests_of(&before, &m);
+    arena_reset(&a);
+    t->world.wall += 600 * NS_PER_S;
+    put_few(t, &r, 0, ROUNDS); /* the next day; our reader still has the rows as they were */
+    compact(t);
+    assert_ok(store_read(t->s, &(store_selector){.end = t->world.wall}, NULL, &a, &m, &x, &e), &e);
+    digests_of(&after, &m);
+    digests_settle(&before);
+    digests_settle(&after);
+    assert_int_equal(after.n, before.n);
+    assert_memory_equal(after.v, before.v, before.n * sizeof *before.v);
+    uint64_t bytes = bytes_of(t, NOON_FILE, &n_samples);
+    print_message("# %.2f bytes a sample, %.2f while it was open\n",
+                  (double)bytes / (double)n_samples, (double)open_bytes / (double)n_samples);
+    assert_u64(n_samples, ROUNDS * SENDERS * SAMPLES);
+    assert_true(bytes <= 12 * n_samples);
+    put_few(t, &first, 0, 0); /* the first request once more: its key is found in its block */
+    store_check c;
+    compact(t);
+    arena_reset(&a);
+    assert_ok(store_read(t->s, &(store_selector){0}, NULL, &a, &m, &x, &e), &e);
+    assert_int_equal(m.profiles.n, before.n + 1);
+    assert_ok(store_verify(t->s, NULL, NULL, &c, &e), &e);
+    assert_u64(c.n_problems, 0);
+    digests_free(&before);
+    digests_free(&after);
+    arena_free(&a);
+    end(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merges_what_is_small),
         cmocka_unit_test(leaves_damaged_blocks_alone),
+        cmocka_unit_test(ends_small),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
