@@ -140,10 +140,7 @@ static const char SCHEMA[] =
 static bool make(database *d, const day_opts *o, err *e)
 {
     uint64_t n = 0;
-    if (!database_run(
-            d,
-            "PRAGMA page_size = 1024; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;",
-            e) ||
+    if (!database_run(d, "PRAGMA page_size = 1024; PRAGMA journal_mode = WAL;", e) ||
         !database_run(d, o->no_sync ? "PRAGMA synchronous = OFF;" : "PRAGMA synchronous = FULL;",
                       e) ||
         !database_run(d, "PRAGMA wal_autocheckpoint = 4096;", e) ||

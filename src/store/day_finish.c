@@ -58,7 +58,7 @@ static bool finish(day_writer *w, err *e)
                       e))
         return false;
     w->begun = false;
-    return database_run(&w->db, "PRAGMA incremental_vacuum;", e); /* files of 0.1.0 stay as long */
+    return database_run(&w->db, "VACUUM", e); /* the rows that went leave the file */
 }
 
 bool day_writer_finish(day_writer *w, err *e)

@@ -108,7 +108,7 @@ static int open_late(sqlite3_vfs *v, sqlite3_filename name, sqlite3_file *f, int
 {
     (void)v;
     store *s = to_compact;
-    if (s && strstr(name, "raw-")) {
+    if (s && name && strstr(name, "raw-")) {
         err e = {0};
         to_compact = NULL;
         assert_ok(store_compact(s, &e), &e);
