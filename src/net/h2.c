@@ -123,6 +123,7 @@ bool h2_over(const h2 *s)
 size_t h2_reading(const h2 *s) { return s->n_reading; }
 size_t h2_owes(const h2 *s) { return s->owes; }
 uint64_t h2_heard(const h2 *s) { return s->heard; }
+uint64_t h2_files(const h2 *s) { return s->files; }
 
 void h2_end_troubled(h2 *s)
 {

@@ -4,6 +4,7 @@
  * held whole and bounded (max_body); a stream that exceeds it is reset with ERR_LIMIT. */
 #pragma once
 #include "net/message.h"
+#include "net/spill.h"
 
 typedef struct h2 h2;
 
@@ -25,6 +26,8 @@ typedef struct h2_opts {
     size_t max_body;      /* bytes of a message that is received; 0: HTTP_MAX_ANSWER */
     uint32_t max_streams; /* at a time, from the peer; 0: 100 */
     http_pool *pool;      /* server: bodies count there; may be NULL */
+    uint64_t
+        *cut; /* server: counts responses whose file cannot be read: they are reset.  May be NULL */
 } h2_opts;
 
 /* NULL: out of memory.  h2_take has the first bytes at once. */
@@ -57,7 +60,8 @@ typedef struct h2_send {
     const http_header *head;
     size_t n_head;
     str body[2];
-    buf *owned; /* server: sent instead of body[], taken over; may be NULL */
+    buf *owned;  /* server: sent instead of body[], taken over; may be NULL */
+    spill *file; /* server: sent instead of these, taken over; may be NULL */
     const http_header *trailers;
     size_t n_trailers;
 } h2_send;
@@ -80,5 +84,7 @@ size_t h2_reading(const h2 *s);
 /* Server: bytes that answers hold, each until all of it is sent; and bytes of requests that have come so far. */
 size_t h2_owes(const h2 *s);
 uint64_t h2_heard(const h2 *s);
+/* Server: bytes of the files of responses, each until all of it is sent. */
+uint64_t h2_files(const h2 *s);
 /* Server: requests that were let go for others (http_pool) are done: h2_deliver hands them out. */
 void h2_end_troubled(h2 *s);

@@ -11,12 +11,27 @@ static nghttp2_nv nv_of(const http_header *h)
                         .valuelen = h->value.n};
 }
 
+/* A file that cannot be read resets its stream: the client knows then that this is not all of it. */
+static ssize_t read_file(h2 *s, h2_stream *t, uint8_t *p, size_t max, uint32_t *flags)
+{
+    ssize_t n = spill_read(&t->file, t->file_at, p, max);
+    if (n < 0) {
+        if (s->o.cut) ++*s->o.cut;
+        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    }
+    t->file_at += (uint64_t)n;
+    if (t->file_at < t->file.size) return n;
+    *flags |= NGHTTP2_DATA_FLAG_EOF;
+    h2_stream_close_file(s, t);
+    return n;
+}
+
 static ssize_t read_body(nghttp2_session *ng, int32_t id, uint8_t *p, size_t max, uint32_t *flags,
                          nghttp2_data_source *from, void *who)
 {
-    (void)who;
     h2_stream *t = from->ptr;
     size_t n = 0;
+    if (t->file.fd >= 0) return read_file(who, t, p, max, flags);
     for (size_t i = 0; i < ARRAY_LEN(t->body); i++) {
         str *b = &t->body[i];
         size_t k = b->n < max - n ? b->n : max - n;
@@ -91,6 +106,11 @@ bool h2_respond(h2 *s, int32_t id, const h2_send *r, err *e)
         t->owes += t->owned.head + t->owned.cap;
     }
     s->owes += t->owes;
+    if (r->file && r->file->size) {
+        t->file = *r->file;
+        *r->file = SPILL_NONE;
+        s->files += t->file.size;
+    }
     nghttp2_data_provider body = {.source.ptr = t, .read_callback = read_body};
     int n = nghttp2_submit_response(s->ng, id, nv, r->n_head, &body);
     return n == 0 || err_set(e, ERR_SYS, "cannot answer: %s", nghttp2_strerror(n));

@@ -24,11 +24,13 @@ typedef struct h2_stream {
     err why;
     bool told; /* it is finished, or nobody wants to know */
     bool closed, unprocessed;
-    bool headed;   /* server: all of the head is there */
-    bool ended;    /* the peer's half is complete */
-    bool out;      /* server: handed out ... */
-    bool held;     /* ... and not answered */
-    buf owned;     /* server: the answer's body */
+    bool headed; /* server: all of the head is there */
+    bool ended;  /* the peer's half is complete */
+    bool out;    /* server: handed out ... */
+    bool held;   /* ... and not answered */
+    buf owned;   /* server: the answer's body */
+    spill file;  /* server: it waits there, from file_at on */
+    uint64_t file_at;
     size_t owes;   /* server: counted in the session's */
     bool lingers;  /* server: answered, and the request is still coming ... */
     bool old;      /* ... since before the last h2_reset_lingering */
@@ -49,6 +51,7 @@ struct h2 {
     uint32_t broken;      /* server: streams that we had to reset, less those that were answered */
     size_t n_reading;     /* server: requests that are not complete */
     size_t owes;          /* server */
+    uint64_t files;       /* server: bytes of the files of its streams */
     size_t n_lingering;   /* server: streams that linger */
     uint64_t heard;       /* server */
     h2_work done;         /* in the call of h2_feed_some that runs */
@@ -65,6 +68,7 @@ h2_stream *h2_stream_of(h2 *s, int32_t id);
 /* Open; NULL: out of memory. */
 h2_stream *h2_stream_new(h2 *s);
 void h2_stream_free(h2 *s, h2_stream *t);
+void h2_stream_close_file(h2 *s, h2_stream *t);
 void h2_stream_free_all(h2_stream *t); /* a whole list, of a session that ends */
 /* nghttp2 must not be called from its own callbacks, so what happened is told by h2_deliver. */
 void h2_stream_finish(h2 *s, h2_stream *t);

@@ -24,6 +24,7 @@ static void drop_stream(h2_stream *t)
 {
     http_message_free(&t->m);
     buf_free(&t->owned);
+    spill_close(&t->file);
     free(t);
 }
 
@@ -31,7 +32,14 @@ void h2_stream_free(h2 *s, h2_stream *t)
 {
     unlink_stream(t);
     s->owes -= t->owes;
+    h2_stream_close_file(s, t);
     drop_stream(t);
+}
+
+void h2_stream_close_file(h2 *s, h2_stream *t)
+{
+    if (t->file.fd >= 0) s->files -= t->file.size;
+    spill_close(&t->file);
 }
 
 h2_stream *h2_stream_new(h2 *s)
@@ -40,6 +48,7 @@ h2_stream *h2_stream_new(h2 *s)
     if (!t) return NULL;
     t->m.body.limit = s->o.max_body;
     t->m.pool = s->o.pool;
+    t->file = SPILL_NONE;
     link_stream(&s->streams, t);
     return t;
 }

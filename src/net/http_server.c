@@ -51,7 +51,7 @@ static void take_client(listener *l, int fd, const struct sockaddr_storage *a, s
         return;
     }
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    *c = (client){.s = s, .from = l, .since = loop_now(s->loop)};
+    *c = (client){.s = s, .from = l, .since = loop_now(s->loop), .file = SPILL_NONE};
     c->first = (loop_watch){fd, client_on_first, c};
     c->tick = (loop_timer){.due = client_on_tick, .who = c};
     c->turn = (loop_timer){.due = client_on_turn, .who = c};
@@ -159,6 +159,7 @@ void http_server_limits(http_server *s, const http_limits *o)
     if (!s->o.body) s->o.body = (size_t)64 << 20;
     if (!s->o.bodies) s->o.bodies = (size_t)128 << 20;
     if (!s->o.answers) s->o.answers = (size_t)64 << 20;
+    if (!s->o.files) s->o.files = (uint64_t)1 << 30;
     if (!s->o.head_ns) s->o.head_ns = 10 * NS_PER_S;
     if (!s->o.idle_ns) s->o.idle_ns = 120 * NS_PER_S;
     if (!s->o.stall_ns) s->o.stall_ns = 20 * NS_PER_S;

@@ -10,6 +10,7 @@
 #pragma once
 #include "net/loop.h"
 #include "net/message.h"
+#include "net/spill.h"
 #include "net/tls.h"
 
 typedef struct http_server http_server;
@@ -24,6 +25,7 @@ typedef struct http_limits {
     size_t body;          /* bytes of one body unless `admit` says otherwise; 64 MiB */
     size_t bodies;        /* bytes of all requests that are held; 128 MiB */
     size_t answers;       /* bytes that answers hold which wait for those who asked; 64 MiB */
+    uint64_t files;       /* bytes of responses that wait in files (spill.h); 1 GiB */
     uint64_t head_ns;     /* for the handshake and for a head; 10 s */
     uint64_t idle_ns;     /* without a request; 2 min */
     uint64_t stall_ns;    /* without min_rate in either direction; 20 s */
@@ -42,6 +44,7 @@ typedef struct http_limits {
     X(too_large, "requests over the limit of bytes")                                               \
     X(pressed, "requests refused because too many bodies were held")                               \
     X(closed_owed, "connections closed because they did not take their answers while many waited") \
+    X(cut, "responses that broke off: the file they waited in could not be read")                  \
     X(gone, "requests whose sender left before the answer")                                        \
     X(bytes_in, "bytes of requests, as they came")                                                 \
     X(bytes_out, "bytes of bodies sent")
@@ -60,6 +63,7 @@ typedef struct http_server_counts {
     uint64_t exchanges;   /* now */
     uint64_t held;        /* bytes of requests, now */
     uint64_t owed;        /* bytes that answers hold, now */
+    uint64_t file_bytes;  /* bytes of responses that wait in files, now */
 } http_server_counts;
 
 typedef struct http_server_events {
@@ -73,6 +77,8 @@ typedef struct http_server_events {
     /* It says no more: it may wait for the answer, or be gone without our knowing.  May be NULL. */
     void (*ended)(void *who, http_exchange *x);
     void *who;
+    /* A response broke off in the middle (`cut`).  May be NULL. */
+    void (*cut)(void *who, const char *peer);
 } http_server_events;
 
 /* Nothing listens yet.  NULL: `e` says why. */
@@ -111,15 +117,19 @@ typedef struct http_response {
     const http_header *head; /* names in lower case; content-length is ours */
     size_t n_head;
     buf *body;                   /* taken over; may be NULL */
+    spill *file;                 /* instead of body; taken over; may be NULL */
     const http_header *trailers; /* HTTP/2 only */
     size_t n_trailers;
 } http_response;
 
-/* Is there room for an answer that holds n bytes (http_limits.answers)?  0: nobody knows yet; a quarter
- * of the limit is what it takes.  One that is large has room besides all others, while it is the
- * only such one.  Those that are answered without asking make others wait, and beyond another quarter cost the connection that
- * holds most. */
+/* Is there room for an answer that holds n bytes (http_limits.answers)?  0: nobody knows yet; a sixteenth of the limit is what it
+ * takes, since large ones wait in files.  A connection has a quarter of the limit, so that no client takes the room of all, or one
+ * answer.  One that is large has room besides all others, while it is the only such one.  Those that are answered without asking
+ * make others wait, and beyond another quarter cost the connection that holds most. */
 bool http_exchange_fits(const http_exchange *x, size_t n);
+
+/* Is there room for one that waits in a file (http_limits.files)?  It counts against its own connection first. */
+bool http_exchange_fits_file(const http_exchange *x, uint64_t n);
 
 /* Answers; x is gone afterwards.  HEAD gets no body. */
 void http_answer(http_exchange *x, const http_response *r);

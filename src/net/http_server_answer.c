@@ -2,6 +2,7 @@
 #include "net/http_server_parts.h"
 
 #include "base/ban.h"
+#include <inttypes.h>
 
 enum { MAX_HEAD = 48, COPIED = 256 << 10 };
 
@@ -15,9 +16,14 @@ bool http_exchange_h2(const http_exchange *x) { return x->of->h2 != NULL; }
 
 void **http_exchange_user(http_exchange *x) { return &x->user; }
 
-bool http_exchange_fits(const http_exchange *x, size_t n) { return http_server_fits(x->of->s, n); }
+bool http_exchange_fits(const http_exchange *x, size_t n) { return client_fits(x->of, n); }
 
 /* ---- answers ---- */
+
+static uint64_t size_of(const http_response *r)
+{
+    return r->file ? r->file->size : r->body ? r->body->n : 0;
+}
 
 static bool answer_h2(client *c, int32_t stream, const http_response *r, bool bare, err *e)
 {
@@ -25,7 +31,7 @@ static bool answer_h2(client *c, int32_t stream, const http_response *r, bool ba
     http_header head[MAX_HEAD];
     if (r->n_head > MAX_HEAD - 2) return err_set(e, ERR_LIMIT, "too many headers");
     snprintf(status, sizeof status, "%u", r->status);
-    snprintf(length, sizeof length, "%zu", r->body ? r->body->n : 0);
+    snprintf(length, sizeof length, "%" PRIu64, size_of(r));
     head[0] = (http_header){STR(":status"), str_of(status)};
     size_t n = 1;
     for (size_t i = 0; i < r->n_head; i++) head[n++] = r->head[i];
@@ -34,6 +40,7 @@ static bool answer_h2(client *c, int32_t stream, const http_response *r, bool ba
     h2_send out = {.head = head,
                    .n_head = n,
                    .owned = bare ? NULL : r->body,
+                   .file = bare ? NULL : r->file,
                    .trailers = r->trailers,
                    .n_trailers = r->n_trailers};
     return h2_respond(c->h2, stream, &out, e);
@@ -63,8 +70,12 @@ static bool answer_http1(client *c, const http_response *r, bool bare, err *e)
     size_t n = r->n_head;
     bool keep = c->http1->keeps && !c->s->draining;
     if (!keep) head[n++] = (http_header){STR("connection"), STR("close")};
-    if (!http1_put_response(b, r->status, head, n, r->body ? r->body->n : 0, e)) return false;
-    if (r->body && !bare) put_body(c->conn, r->body);
+    if (!http1_put_response(b, r->status, head, n, size_of(r), e)) return false;
+    if (r->body && !r->file && !bare) put_body(c->conn, r->body);
+    if (r->file && !bare) {
+        c->file = *r->file, c->file_at = 0;
+        *r->file = SPILL_NONE;
+    }
     conn_flush(c->conn);
     c->closing |= !keep;
     c->unread |= c->message.trouble != HTTP_WHOLE || c->s->draining; /* it may have gone on */
@@ -78,12 +89,15 @@ void http_answer(http_exchange *x, const http_response *r)
     bool outer = client_enter(c);
     bool bare = str_eq(x->m->method, STR("HEAD"));
     int32_t stream = x->stream;
-    size_t n = r->body && !bare ? r->body->n : 0, held = n ? r->body->head + r->body->cap : 0;
-    c->s->n.bytes_out += n;
+    size_t held = r->body && r->body->n && !bare ? r->body->head + r->body->cap : 0;
+    c->s->n.bytes_out += bare ? 0 : size_of(r);
     client_free_exchange(x);
     bool ok = c->h2 ? answer_h2(c, stream, r, bare, &e) : answer_http1(c, r, bare, &e);
     if (r->body) buf_free(r->body);
-    if (ok && !c->h2)
+    if (r->file) spill_close(r->file);
+    if (ok && c->file.fd >= 0)
+        client_send_file(c);
+    else if (ok && !c->h2)
         client_go_on(c);
     else if (ok && !c->feeding) /* all answers of this round go out together */
         loop_arm(c->s->loop, &c->turn, 0);

@@ -22,6 +22,8 @@ enum {
 #define OWED_OVER_NS (NS_PER_S / 10)
 /* An answer is large from this part of the limit on. */
 enum { LARGE_SHARE = 4 };
+/* Of the limit: what one connection may hold, and what an answer of unknown size may need. */
+enum { OWN_SHARE = 4, UNKNOWN_SHARE = 16 };
 
 /* ---- the list of clients ---- */
 
@@ -48,7 +50,10 @@ bool client_is_heading(const client *c)
     return !c->speaks || (c->speaks == SPEAKS_HTTP1 && c->reading && c->http1->state <= HTTP1_HEAD);
 }
 
-bool client_is_idle(const client *c) { return !c->exchanges && !client_is_reading(c); }
+bool client_is_idle(const client *c)
+{
+    return !c->exchanges && !client_is_reading(c) && c->file.fd < 0;
+}
 
 /* ---- what is held ---- */
 
@@ -59,6 +64,8 @@ void client_count_owed(client *c)
 {
     http_server *s = c->s;
     size_t owed = c->conn ? conn_held(c->conn) + (c->h2 ? h2_owes(c->h2) : 0) : 0;
+    if (c->conn && c->file.fd >= 0 && !owed) owed = 1; /* there is more to come */
+    client_count_files(c);
     s->owed = s->owed - c->owed + owed;
     if (!c->owed != !owed) {
         c->owes_since = owed ? loop_now(s->loop) : 0;
@@ -79,10 +86,12 @@ bool http_server_is_pressed(const http_server *s) { return owed_besides(s) > s->
 
 static bool is_large(const http_server *s, size_t n) { return n > s->o.answers / LARGE_SHARE; }
 
-bool http_server_fits(const http_server *s, size_t n)
+bool client_fits(const client *c, size_t n)
 {
+    const http_server *s = c->s;
     size_t owed = owed_besides(s), most = s->o.answers;
-    if (!n) n = most / LARGE_SHARE;
+    if (!n) n = most / UNKNOWN_SHARE;
+    if (c->owed && (c->owed > most / OWN_SHARE || n > most / OWN_SHARE - c->owed)) return false;
     return owed <= most && (n <= most - owed || (is_large(s, n) && !s->large));
 }
 
@@ -142,6 +151,7 @@ static void destroy(client *c)
     http_message_free(&c->message);
     client_give_back_rest(c);
     buf_free(&c->rest);
+    spill_close(&c->file);
     free(c->http1);
     free(c);
 }
@@ -177,6 +187,7 @@ void client_end(client *c)
     conn_close(c->conn);
     h2_free(c->h2);
     c->conn = NULL, c->h2 = NULL;
+    spill_close(&c->file);
     client_count_owed(c);
     unlist(c);
     s->n.connections--;
@@ -196,6 +207,7 @@ void client_flush_h2(client *c)
     err e = {0};
     buf *out = c->dead ? NULL : conn_out(c->conn);
     size_t taken = 1;
+    uint64_t cut = c->s->n.cut;
     for (int i = 0; i < PIECES_A_TURN && taken && out && conn_unsent(c->conn) < PIECE; i++) {
         if (!h2_take(c->h2, out, PIECE, &e)) {
             client_end_counted(c, &c->s->n.closed_broken);
@@ -205,6 +217,7 @@ void client_flush_h2(client *c)
         conn_flush(c->conn);
     }
     if (!out) return;
+    if (c->s->n.cut != cut && c->s->ev.cut) c->s->ev.cut(c->s->ev.who, c->peer);
     if (conn_unsent(c->conn) >= PIECE) conn_pause(c->conn, true); /* until on_drained */
     if (taken && !conn_unsent(c->conn)) loop_arm(c->s->loop, &c->turn, 0);
     if (h2_over(c->h2)) c->closing = true;
@@ -256,7 +269,9 @@ static void linger(client *c)
 
 void client_close_when_out(client *c)
 {
-    if (c->dead || c->lingers || !c->closing || c->exchanges || conn_unsent(c->conn)) return;
+    if (c->dead || c->lingers || !c->closing || c->exchanges || c->file.fd >= 0 ||
+        conn_unsent(c->conn))
+        return;
     if (c->unread)
         linger(c);
     else

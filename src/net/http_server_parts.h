@@ -46,16 +46,20 @@ struct client {
     uint64_t in;          /* bytes of requests so far */
     uint64_t in0, acked0; /* at the last tick */
     unsigned slow;        /* ticks without min_rate */
-    size_t owed;          /* bytes that answers hold, as counted in the server's */
-    uint64_t owes_since;  /* 0: nothing */
-    uint64_t owes_acked;  /* conn_acked then */
-    bool reading;         /* a request has begun (HTTP/2: when bytes came last) */
-    bool closing;         /* as soon as all is out */
-    bool unread;          /* HTTP/1.1: answered before all of the request came */
-    bool lingers;         /* all is out; until the peer has heard it, or LINGER_NS */
-    bool busy, dead;      /* an event is under way; freed after it */
-    bool feeding;         /* HTTP/2: what is answered now goes out right after */
-    uint64_t turn_no;     /* HTTP/2: the turn of the loop that `work` belongs to */
+    spill file;           /* HTTP/1.1: the response at hand, from file_at on */
+    uint64_t file_at;
+    uint64_t files; /* bytes of files, as counted in the server's */
+    uint64_t files_since, files_acked;
+    size_t owed;         /* bytes that answers hold, as counted in the server's */
+    uint64_t owes_since; /* 0: nothing */
+    uint64_t owes_acked; /* conn_acked then */
+    bool reading;        /* a request has begun (HTTP/2: when bytes came last) */
+    bool closing;        /* as soon as all is out */
+    bool unread;         /* HTTP/1.1: answered before all of the request came */
+    bool lingers;        /* all is out; until the peer has heard it, or LINGER_NS */
+    bool busy, dead;     /* an event is under way; freed after it */
+    bool feeding;        /* HTTP/2: what is answered now goes out right after */
+    uint64_t turn_no;    /* HTTP/2: the turn of the loop that `work` belongs to */
     h2_work work;
     char peer[72];
 };
@@ -93,7 +97,7 @@ void client_give_back_rest(client *c);
 void client_count_owed(client *c); /* after anything that may change what waits for it */
 /* There is less room than the limit has. */
 bool http_server_is_pressed(const http_server *s);
-bool http_server_fits(const http_server *s, size_t n);
+bool client_fits(const client *c, size_t n);
 /* Takes the place of the large answer, when it is needed and free. */
 void client_claim_large(client *c, size_t n);
 /* Closes who does not take its answers, while too many wait. */
@@ -116,6 +120,11 @@ void client_on_tick(void *who);
 void client_on_passing(void *who);
 bool client_has_spoken(const client *c); /* bytes of it wait to be read */
 void client_refresh(client *c);          /* something was asked or answered */
+
+/* ---- http_server_file.c ---- */
+
+void client_count_files(client *c); /* as client_count_owed, which calls it */
+void client_send_file(client *c);   /* HTTP/1.1: as much as is taken */
 
 /* ---- http_server_talk.c ---- */
 

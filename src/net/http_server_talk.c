@@ -89,8 +89,11 @@ static bool begin_h2(client *c)
 {
     err e = {0};
     http_server *s = c->s;
-    h2_opts o = {
-        .server = true, .max_body = s->o.body, .max_streams = s->o.streams, .pool = &s->pool};
+    h2_opts o = {.server = true,
+                 .max_body = s->o.body,
+                 .max_streams = s->o.streams,
+                 .pool = &s->pool,
+                 .cut = &s->n.cut};
     h2_events ev = {.done = h2_done, .failed = h2_failed, .admit = admit, .who = c};
     c->speaks = SPEAKS_HTTP2;
     c->h2 = h2_open(&o, &ev, &e);
@@ -206,7 +209,8 @@ static bool listens(const client *c)
 
 static bool may_take(const client *c)
 {
-    return !c->dead && !c->closing && !c->exchanges && listens(c) && !conn_deaf(c->conn);
+    return !c->dead && !c->closing && !c->exchanges && c->file.fd < 0 && listens(c) &&
+           !conn_deaf(c->conn);
 }
 
 static void hand_out_http1(client *c)
@@ -326,7 +330,9 @@ static void on_drained(void *who, conn *k)
     client *c = who;
     bool outer = client_enter(c);
     client_count_owed(c);
-    if (c->speaks == SPEAKS_HTTP1 && may_take(c)) {
+    if (c->file.fd >= 0) {
+        client_send_file(c);
+    } else if (c->speaks == SPEAKS_HTTP1 && may_take(c)) {
         take_rest(c);
     } else if (c->h2) {
         if (c->rest.n)
@@ -346,6 +352,8 @@ void client_on_turn(void *who)
     if (c->h2) {
         client_flush_h2(c);
         if (!c->dead && !c->closing && c->rest.n && !conn_unsent(c->conn)) take_rest(c);
+    } else if (c->file.fd >= 0) {
+        client_send_file(c);
     } else if (may_take(c)) {
         take_rest(c);
     }
@@ -360,7 +368,7 @@ static bool on_ended(void *who, conn *k)
     const http_server_events *ev = &c->s->ev;
     c->closing = true;
     for (http_exchange *x = c->exchanges; x && ev->ended; x = x->next) ev->ended(ev->who, x);
-    return c->speaks == SPEAKS_HTTP1 && (c->exchanges || conn_unsent(k));
+    return c->speaks == SPEAKS_HTTP1 && (c->exchanges || c->file.fd >= 0 || conn_unsent(k));
 }
 
 static void on_closed(void *who, conn *k, const err *e)

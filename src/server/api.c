@@ -11,6 +11,7 @@ enum { MAX_READERS = 8, MAX_RETRY_S = 60 };
 #define ROOT "/api/v1/"
 #define MAX_NS (20 * NS_PER_S)
 #define MEMORY ((size_t)512 << 20)
+#define SPILL_BYTES ((size_t)1 << 20) /* a body from here on waits in a file */
 #define MIN_WAIT_NS NS_PER_S /* a query may wait this long, however small its max_time is */
 
 typedef struct question {
@@ -23,6 +24,8 @@ typedef struct question {
     stopper stop;
     loop_timer expiry; /* while it waits in the pool */
     uint64_t worked;   /* ns of computing */
+    spill file;        /* the body, when it is large */
+    bool unspilled;    /* it should be there */
 } question;
 
 struct api {
@@ -107,6 +110,17 @@ static void answer_question(question *q)
     give_reader(a, q->k.store);
 }
 
+/* Clients may take minutes for a large body: it waits for them on disk. */
+static void spill_body(question *q)
+{
+    err ignored = {0}; /* counted; memory has to do */
+    if (q->e.code || q->k.body.n < SPILL_BYTES) return;
+    if (spill_write(q->of->o.store, buf_view(&q->k.body), &q->file, &ignored))
+        buf_free(&q->k.body);
+    else
+        q->unspilled = true;
+}
+
 static void work(job *j)
 {
     question *q = (question *)j;
@@ -121,6 +135,7 @@ static void work(job *j)
     arena_free(
         &q->arena); /* nothing but the body is wanted any more, and it may wait for the loop */
     shrink(&q->k.body);
+    spill_body(q);
     q->worked = world_now(w) - began;
 }
 
@@ -148,6 +163,20 @@ static bool no_room(err *e)
     return err_set(e, ERR_LIMIT, "too many answers wait for those who asked");
 }
 
+static void succeed_file(question *q, http_exchange *x)
+{
+    api *a = q->of;
+    err e = {0};
+    spill own;
+    if (!http_exchange_fits_file(x, q->file.size) || !spill_share(&q->file, &own)) {
+        no_room(&e);
+        return fail(a, x, &e, 1);
+    }
+    a->n.answered++;
+    a->n.partial += q->k.looked.partial;
+    api_reply(x, &q->k, NULL, &own);
+}
+
 /* Others wait for the same body: all but the last get a copy. */
 static void succeed(question *q, http_exchange *x)
 {
@@ -168,7 +197,7 @@ static void succeed(question *q, http_exchange *x)
     }
     a->n.answered++;
     a->n.partial += q->k.looked.partial;
-    api_reply(x, &q->k, body);
+    api_reply(x, &q->k, body, NULL);
 }
 
 static void free_question(question *q)
@@ -177,6 +206,7 @@ static void free_question(question *q)
     loop_disarm(q->of->loop, &q->expiry);
     buf_free(&q->f.key);
     buf_free(&q->k.body);
+    spill_close(&q->file);
     arena_free(&q->arena);
     free(q);
 }
@@ -187,6 +217,8 @@ static void finish(question *q)
         *http_exchange_user(x) = NULL;
         if (q->e.code)
             fail(q->of, x, &q->e, q->retry);
+        else if (q->file.fd >= 0)
+            succeed_file(q, x);
         else
             succeed(q, x);
     }
@@ -202,6 +234,8 @@ static void worked(job *j)
     if (began) {
         a->n.waited_ms += (began - q->f.arrived) / NS_PER_MS;
         a->n.computed++;
+        a->n.spilled += q->file.fd >= 0;
+        a->n.unspilled += q->unspilled;
         a->usual_ns += q->worked / SHARE - a->usual_ns / SHARE;
     }
     finish(q);
@@ -292,6 +326,7 @@ static question *new_question(api *a)
     q->f.job = (job){.work = work, .done = worked};
     q->f.arrived = loop_now(a->loop);
     q->of = a;
+    q->file = SPILL_NONE;
     q->arena = (arena){.budget = a->o.memory, .seed = a->seed};
     q->stop = (stopper){.over = is_over, .who = q};
     q->expiry = (loop_timer){.due = on_expiry, .who = q};

@@ -26,6 +26,8 @@ typedef struct api api;
     X(computed, "queries that were computed, once for all that joined")                            \
     X(queue_full, "queries rejected because the queue was full")                                   \
     X(expired, "queries rejected because they waited in the queue for longer than max_time")       \
+    X(spilled, "large responses that were written to a file, to wait there for their clients")     \
+    X(unspilled, "large responses that stay in memory: no file could be written")                  \
     X(waited_ms, "milliseconds that queries waited in the queue, summed")
 
 typedef struct api_counted {

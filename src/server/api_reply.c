@@ -77,7 +77,7 @@ static bool fits_header(str s)
     return s.n > 0;
 }
 
-void api_reply(http_exchange *x, const ask *k, buf *body)
+void api_reply(http_exchange *x, const ask *k, buf *body, spill *file)
 {
     char disposition[300];
     http_header head[7] = {{STR("content-type"), str_of(k->type)},
@@ -93,5 +93,6 @@ void api_reply(http_exchange *x, const ask *k, buf *body)
     }
     str main_type = str_of(k->main_type);
     if (fits_header(main_type)) head[n++] = (http_header){STR("kiln-main-type"), main_type};
-    http_answer(x, &(http_response){.status = 200, .head = head, .n_head = n, .body = body});
+    http_answer(
+        x, &(http_response){.status = 200, .head = head, .n_head = n, .body = body, .file = file});
 }

@@ -8,8 +8,8 @@ unsigned api_status_of(const err *e);
 
 /* `retry`: seconds after which another try is worth it; 0: not said. */
 void api_reply_error(http_exchange *x, const err *e, unsigned retry);
-/* The response of a query that was answered; the body is taken over. */
-void api_reply(http_exchange *x, const ask *k, buf *body);
+/* The response of a query that was answered; body and file are taken over.  A file stands for the body. */
+void api_reply(http_exchange *x, const ask *k, buf *body, spill *file);
 /* Neither GET nor HEAD. */
 void api_reply_method(http_exchange *x);
 /* Rejected before anybody looked at the query. */

@@ -100,6 +100,8 @@ void facts_metrics(const facts *f, buf *b)
     metric(b, "gauge", "http", "held_bytes", "bytes of requests held now", http.held);
     metric(b, "gauge", "http", "owed_bytes",
            "bytes that answers hold which wait for those who asked", http.owed);
+    metric(b, "gauge", "http", "file_bytes",
+           "bytes of responses that wait in files for those who asked", http.file_bytes);
     metric(b, "gauge", "pool", "waiting", "jobs that wait for a thread", pool_waiting(f->pool));
     metric(b, "gauge", "pool", "questions_waiting", "questions that wait for a thread",
            pool_waiting(f->asked));
@@ -215,6 +217,7 @@ void facts_json(const facts *f, buf *b)
     put_u64(&o, STR("exchanges"), http.exchanges);
     put_u64(&o, STR("held_bytes"), http.held);
     put_u64(&o, STR("owed_bytes"), http.owed);
+    put_u64(&o, STR("file_bytes"), http.file_bytes);
     put_u64(&o, STR("jobs_waiting"), pool_waiting(f->pool));
     put_u64(&o, STR("questions_waiting"), pool_waiting(f->asked));
     json_put_object_end(&o);

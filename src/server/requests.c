@@ -208,10 +208,20 @@ static void on_ended(void *who, http_exchange *x)
     if (api_has(http_exchange_message(x))) api_ended(s->api, x);
 }
 
+static void on_cut(void *who, const char *peer)
+{
+    server_say(who, LOG_STORE, true,
+               "a response to %s broke off: the file it waited in cannot be read", peer);
+}
+
 http_server_events server_requests(server *s)
 {
-    return (http_server_events){
-        .admit = on_admit, .request = on_request, .gone = on_gone, .ended = on_ended, .who = s};
+    return (http_server_events){.admit = on_admit,
+                                .request = on_request,
+                                .gone = on_gone,
+                                .ended = on_ended,
+                                .who = s,
+                                .cut = on_cut};
 }
 
 void server_on_refused(void *who, const char *peer, verdict v, const char *why)

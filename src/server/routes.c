@@ -30,9 +30,10 @@ const ask_shape ask_shapes[] = {
     {"source", "name:text requests:int profiles:int samples:int bytes:int refused:int last:int"},
     {"forwarded", OTLP_COUNTERS(X)},
     {"ingest_counts", INGEST_COUNTERS(X)},
-    {"http_counts", HTTP_SERVER_COUNTERS(X) HTTP_SERVER_PEAKS(
-                        X) "connections:int exchanges:int held_bytes:int owed_bytes:int "
-                           "jobs_waiting:int questions_waiting:int"},
+    {"http_counts",
+     HTTP_SERVER_COUNTERS(X) HTTP_SERVER_PEAKS(
+         X) "connections:int exchanges:int held_bytes:int owed_bytes:int file_bytes:int "
+            "jobs_waiting:int questions_waiting:int"},
     {"api_counts", API_COUNTERS(X)},
     {"store_counts", STORE_COUNTERS(X) STORE_GAUGES(X)},
     {"status",

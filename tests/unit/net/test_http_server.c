@@ -21,7 +21,8 @@ typedef struct rig {
     http_server *s;
     uint16_t port;
     http_exchange *kept; /* a request to /later */
-    unsigned requests, gone, ended;
+    unsigned requests, gone, ended, cut;
+    spill file;           /* the body of the last request to /file */
     http_trouble trouble; /* of the last request */
 } rig;
 
@@ -51,6 +52,23 @@ static void answer(http_exchange *x)
     http_answer(x, &(http_response){.status = status, .head = head, .n_head = 1, .body = &b});
 }
 
+static char file_byte(size_t i) { return (char)('a' + i / 1000 % 26); }
+
+/* BIG bytes from a file, of which the test keeps a hold. */
+static void answer_file(rig *r, http_exchange *x)
+{
+    err e = {0};
+    spill own;
+    buf b = {0};
+    for (size_t i = 0; i < BIG; i++) buf_putc(&b, file_byte(i));
+    spill_close(&r->file);
+    assert_ok(spill_write("/tmp", buf_view(&b), &r->file, &e), &e);
+    assert_true(spill_share(&r->file, &own));
+    buf_free(&b);
+    assert_true(http_exchange_fits_file(x, BIG));
+    http_answer(x, &(http_response){.status = 200, .file = &own});
+}
+
 static void on_request(void *who, http_exchange *x)
 {
     rig *r = who;
@@ -59,6 +77,8 @@ static void on_request(void *who, http_exchange *x)
     assert_int_equal(strncmp(http_exchange_peer(x), "127.0.0.1:", 10), 0);
     if (str_eq(http_exchange_message(x)->path, STR("/later")))
         r->kept = x;
+    else if (str_eq(http_exchange_message(x)->path, STR("/file")))
+        answer_file(r, x);
     else
         answer(x);
 }
@@ -77,14 +97,25 @@ static void on_ended(void *who, http_exchange *x)
     assert_ptr_equal(r->kept, x);
 }
 
+static void on_cut(void *who, const char *peer)
+{
+    assert_int_equal(strncmp(peer, "127.0.0.1:", 10), 0);
+    ((rig *)who)->cut++;
+}
+
 static void open_rig(rig *r, const http_limits *o)
 {
     err e = {0};
-    *r = (rig){.world = *world_system()};
+    *r = (rig){.world = *world_system(), .file = SPILL_NONE};
     r->world.now = skewed_now, r->world.who = r;
     r->loop = loop_open(&r->world, NULL, NULL, &e);
-    r->s = http_server_open(r->loop, o,
-                            &(http_server_events){on_admit, on_request, on_gone, on_ended, r}, &e);
+    http_server_events ev = {.admit = on_admit,
+                             .request = on_request,
+                             .gone = on_gone,
+                             .ended = on_ended,
+                             .who = r,
+                             .cut = on_cut};
+    r->s = http_server_open(r->loop, o, &ev, &e);
     int fd = net_listen(STR("127.0.0.1:0"), &e);
     assert_ok(fd >= 0, &e);
     assert_true(net_is_loopback(fd));
@@ -99,6 +130,7 @@ static void close_rig(rig *r)
 {
     http_server_close(r->s);
     loop_close(r->loop);
+    spill_close(&r->file);
 }
 
 static int dial(const rig *r)
@@ -895,6 +927,147 @@ static void test_slow_download(void **state)
     close_rig(&r);
 }
 
+/* ---- files ---- */
+
+/* Takes all of an HTTP/1.1 response but its head; the number of bytes, which are those of the file.  *over: the server hung up. */
+static size_t take_file(rig *r, int fd, size_t most, bool *over)
+{
+    static char in[64 << 10];
+    size_t got = 0, skip = 0;
+    bool head = true;
+    *over = false;
+    for (int idle = 0; got < most && idle < 200 && !*over;) {
+        size_t want = head ? 200 : most - got < sizeof in ? most - got : sizeof in;
+        ssize_t k = recv(fd, in, want, MSG_DONTWAIT);
+        loop_once(r->loop, k > 0 ? 0 : NS_PER_MS);
+        idle = k > 0 ? 0 : idle + 1;
+        *over = k == 0 || (k < 0 && errno == ECONNRESET);
+        if (k <= 0) continue;
+        char *end = head ? memmem(in, (size_t)k, "\r\n\r\n", 4) : NULL;
+        skip = end ? (size_t)(end + 4 - in) : 0;
+        head = false;
+        for (size_t i = skip; i < (size_t)k; i++)
+            if (in[i] != file_byte(got + i - skip)) fail_msg("byte %zu", got + i - skip);
+        got += (size_t)k - skip;
+    }
+    return got;
+}
+
+/* A large body leaves its file as it is taken: memory holds a piece of it, the next request waits. */
+static void test_file(void **state)
+{
+    (void)state;
+    rig r;
+    bool over;
+    open_rig(&r, &(http_limits){.answers = 1 << 20});
+    int fd = dial(&r), other = dial(&r);
+    say(&r, fd, "GET /file HTTP/1.1\r\nHost: x\r\n\r\nGET /next HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_int_equal(r.requests, 1);
+    assert_int_equal(http_server_count(r.s).file_bytes, BIG);
+    assert_true(http_server_count(r.s).owed < 600 << 10);
+    say(&r, other, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_true(http_exchange_fits(r.kept, 0)); /* the others have their room */
+    answer(r.kept);
+    assert_int_equal(take_file(&r, fd, BIG, &over), BIG);
+    assert_int_equal(http_server_count(r.s).file_bytes, 0);
+    spin(&r);
+    assert_non_null(strstr(hear(fd, &over), "GET /next "));
+    assert_false(over);
+    say(&r, fd, "HEAD /file HTTP/1.1\r\nHost: x\r\n\r\n");
+    const char *text = hear(fd, &over);
+    assert_true(strstr(text, "Content-Length: 16777216\r\n\r\n") && strlen(text) < 300);
+    assert_int_equal(http_server_count(r.s).owed, 0);
+    close(fd), close(other);
+    close_rig(&r);
+}
+
+/* A body that breaks off does not look whole: over HTTP/1.1 the connection ends before its length. */
+static void test_file_cut(void **state)
+{
+    (void)state;
+    rig r;
+    bool over;
+    open_rig(&r, &(http_limits){0});
+    int fd = dial(&r);
+    say(&r, fd, "GET /file HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_int_equal(ftruncate(r.file.fd, 14 << 20), 0);
+    size_t got = take_file(&r, fd, BIG, &over);
+    assert_true(over && got <= 14 << 20);
+    assert_int_equal(http_server_count(r.s).cut, 1);
+    assert_int_equal(r.cut, 1);
+    close(fd);
+    close_rig(&r);
+}
+
+/* Over HTTP/2 its stream is reset, and the others go on. */
+static void test_file_cut_h2(void **state)
+{
+    (void)state;
+    rig r;
+    bool ended = false;
+    unsigned char last = 0;
+    open_rig(&r, &(http_limits){0});
+    int fd = dial_h2(&r);
+    put_h2(&r, fd, FRAME_HEADERS, 5, 1, H2_POST("\x05/file"));
+    assert_int_equal(http_server_count(r.s).file_bytes, BIG);
+    assert_int_equal(ftruncate(r.file.fd, 0), 0);
+    swallow(&r, fd, BIG); /* what has come: a window of 64 KB */
+    put_h2(&r, fd, 8, 0, 1, (str){"\0\1\0\0", 4});
+    put_h2(&r, fd, 8, 0, 0, (str){"\0\1\0\0", 4});
+    assert_int_equal(frames_of(fd, FRAME_RST, &last, &ended), 1);
+    assert_int_equal(last, 2); /* INTERNAL_ERROR */
+    assert_false(ended);
+    assert_int_equal(r.cut, 1);
+    assert_int_equal(http_server_count(r.s).file_bytes, 0);
+    put_h2(&r, fd, FRAME_HEADERS, 5, 3, H2_POST("\x02/a"));
+    frames_of(fd, FRAME_RST, &last, &ended);
+    assert_true(ended);
+    close(fd);
+    close_rig(&r);
+}
+
+/* Files count against their own connection first; when there is no room, whoever hardly takes its file goes. */
+static void test_file_room(void **state)
+{
+    (void)state;
+    rig r;
+    bool over;
+    open_rig(&r, &(http_limits){.files = 2 * (uint64_t)BIG});
+    int a = dial_h2(&r), b = dial(&r), c = dial(&r);
+    put_h2(&r, a, FRAME_HEADERS, 5, 1, H2_POST("\x05/file"));
+    put_h2(&r, a, FRAME_HEADERS, 5, 3, H2_POST("\x06/later"));
+    assert_false(http_exchange_fits_file(r.kept, BIG)); /* a has one, there is room for another */
+    answer(r.kept);
+    say(&r, b, "GET /file HTTP/1.1\r\nHost: x\r\n\r\n");
+    say(&r, c, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_false(http_exchange_fits_file(r.kept, BIG));
+    r.skipped += 11 * NS_PER_S;
+    assert_int_equal(take_file(&r, b, 8 << 20, &over), 8 << 20);
+    assert_true(http_exchange_fits_file(r.kept, BIG));
+    assert_int_equal(http_server_count(r.s).closed_owed, 1); /* a */
+    assert_int_equal(http_server_count(r.s).file_bytes, BIG);
+    assert_false(http_exchange_fits_file(r.kept, BIG + 1));
+    close(a), close(b), close(c);
+    close_rig(&r);
+}
+
+/* What one connection holds counts against itself first: it is refused while others are not. */
+static void test_own_share(void **state)
+{
+    (void)state;
+    rig r;
+    open_rig(&r, &(http_limits){.answers = 4 * BIG});
+    int a = dial_h2(&r), b = dial(&r);
+    put_h2(&r, a, FRAME_HEADERS, 5, 1, H2_POST("\x04/big"));
+    put_h2(&r, a, FRAME_HEADERS, 5, 3, H2_POST("\x06/later"));
+    assert_false(http_exchange_fits(r.kept, BIG / 2));
+    answer(r.kept);
+    say(&r, b, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_true(http_exchange_fits(r.kept, BIG / 2));
+    close(a), close(b);
+    close_rig(&r);
+}
+
 /* What is answered when nobody runs the loop any more goes out before the connection ends. */
 static void test_answered_last(void **state)
 {
@@ -1013,7 +1186,9 @@ int main(void)
         cmocka_unit_test(test_answered_last),  cmocka_unit_test(test_room),
         cmocka_unit_test(test_over),           cmocka_unit_test(test_answered_early_h2),
         cmocka_unit_test(test_early_h2_limit), cmocka_unit_test(test_drain_busy),
-        cmocka_unit_test(test_slow_download),
+        cmocka_unit_test(test_slow_download),  cmocka_unit_test(test_file),
+        cmocka_unit_test(test_file_cut),       cmocka_unit_test(test_file_cut_h2),
+        cmocka_unit_test(test_file_room),      cmocka_unit_test(test_own_share),
     };
     return cmocka_run_group_tests_name("http_server", tests, NULL, NULL);
 }
