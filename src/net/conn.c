@@ -1,9 +1,8 @@
-#include "net/conn.h"
+#include "net/conn_parts.h"
 
 #include "base/ban.h"
 #include <errno.h>
 #include <linux/sockios.h>
-#include <netdb.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -12,36 +11,8 @@ enum { READ = 64 << 10, READS_A_ROUND = 16, KEEP = 16 << 10 };
 #define TURN_NS (2 * NS_PER_MS)
 /* A turn of the loop that takes longer leaves each further connection one read. */
 #define LONG_TURN_NS (10 * NS_PER_MS)
-/* How long an address may take while there are others to try. */
-#define NEXT_ADDRESS_NS (2 * NS_PER_S)
-
-typedef enum conn_state { CONN_DIALLING, CONN_HANDSHAKE, CONN_OPEN } conn_state;
-
-struct conn {
-    loop *loop;
-    const world *world;
-    conn_events ev;
-    conn_state state;
-    loop_watch watch; /* fd -1: no socket now */
-    loop_timer next;  /* dialling: time for another address */
-    loop_timer fail;  /* delivers a failure that happened inside a call of the owner's */
-    err why;          /* of that failure */
-    struct addrinfo *addresses, *at;
-    tls *tls;
-    buf plain_out, out; /* plain_out: what the owner wrote, to be sealed; out: for the socket */
-    buf plain_in;
-    uint64_t sent;
-    uint32_t watching;
-    bool paused, failed, unsaid; /* unsaid: `drained` is due when all is out */
-    bool mute;                   /* the peer stopped listening, but may have said why */
-    bool over;                   /* the peer says no more */
-    bool finished;               /* no more from us */
-    unsigned busy;               /* events under way: freeing waits for them */
-    bool dead;                   /* closed while busy */
-};
 
 static void on_ready(void *who, uint32_t events);
-static void on_next(void *who);
 static void on_fail(void *who);
 
 static void drop_front(buf *b, size_t n)
@@ -58,7 +29,7 @@ static void trim(buf *b)
 
 /* ---- the life of the socket ---- */
 
-static void release(conn *c)
+void conn_release(conn *c)
 {
     loop_disarm(c->loop, &c->next);
     loop_disarm(c->loop, &c->fail);
@@ -69,9 +40,9 @@ static void release(conn *c)
     }
 }
 
-static void destroy(conn *c)
+void conn_destroy(conn *c)
 {
-    release(c);
+    conn_release(c);
     if (c->addresses) freeaddrinfo(c->addresses);
     tls_free(c->tls);
     buf_free(&c->plain_out);
@@ -101,24 +72,22 @@ void conn_close(conn *c)
 {
     if (!c) return;
     say_end(c);
-    release(c);
+    conn_release(c);
     c->dead = true;
-    if (!c->busy) destroy(c);
+    if (!c->busy) conn_destroy(c);
 }
 
-/* Brackets around everything that the loop calls: events inside may close the connection, which is freed at
- * the end. */
-static void enter(conn *c) { c->busy++; }
-static void leave(conn *c)
+void conn_enter(conn *c) { c->busy++; }
+void conn_leave(conn *c)
 {
-    if (--c->busy == 0 && c->dead) destroy(c);
+    if (--c->busy == 0 && c->dead) conn_destroy(c);
 }
 
-static void say_closed(conn *c, const err *e)
+void conn_say_closed(conn *c, const err *e)
 {
     if (c->dead) return;
     err why = *e;
-    release(c);
+    conn_release(c);
     c->dead = true; /* the owner need not and must not close it */
     c->ev.closed(c->ev.who, c, &why);
 }
@@ -135,24 +104,24 @@ static void fail_later(conn *c, const err *e)
 static void on_fail(void *who)
 {
     conn *c = who;
-    enter(c);
-    say_closed(c, &c->why);
-    leave(c);
+    conn_enter(c);
+    conn_say_closed(c, &c->why);
+    conn_leave(c);
 }
 
-static conn *new_conn(loop *l, tls_context *t, const char *host, const conn_events *ev, err *e)
+conn *conn_new(loop *l, tls_context *t, const char *host, const conn_events *ev, err *e)
 {
     conn *c = calloc(1, sizeof *c);
     if (!c) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
     *c = (conn){.loop = l, .world = loop_world(l), .ev = *ev};
     c->watch = (loop_watch){-1, on_ready, c};
-    c->next = (loop_timer){.due = on_next, .who = c};
+    c->next = (loop_timer){.due = conn_on_next_address, .who = c};
     c->fail = (loop_timer){.due = on_fail, .who = c};
-    if (t && !(c->tls = tls_open(t, host, e))) destroy(c), c = NULL;
+    if (t && !(c->tls = tls_open(t, host, e))) conn_destroy(c), c = NULL;
     return c;
 }
 
-static bool watch_fd(conn *c, int fd, uint32_t events, err *e)
+bool conn_watch(conn *c, int fd, uint32_t events, err *e)
 {
     c->watch.fd = fd;
     c->watching = events;
@@ -249,90 +218,15 @@ void conn_pause(conn *c, bool paused)
     if (!c->dead) watch_for(c);
 }
 
-/* ---- dialling ---- */
-
-static bool start(conn *c, err *e);
-
-static bool dial_next(conn *c, err *e)
-{
-    for (; c->at; c->at = c->at->ai_next) {
-        int fd = c->world->dial(c->world->who, c->at->ai_addr, c->at->ai_addrlen);
-        err why = {0};
-        if (fd < 0)
-            err_sys(&why, errno, "cannot connect");
-        else if (watch_fd(c, fd, EPOLLOUT, &why)) {
-            if (c->at->ai_next) loop_arm(c->loop, &c->next, loop_now(c->loop) + NEXT_ADDRESS_NS);
-            return true;
-        }
-        c->why = why;
-    }
-    *e = c->why;
-    return false;
-}
-
-static void give_up_address(conn *c, int why)
-{
-    err e = {0};
-    err_sys(&c->why, why, "cannot connect");
-    c->why.sys = why;
-    release(c);
-    c->at = c->at->ai_next;
-    if (!dial_next(c, &e)) say_closed(c, &e);
-}
-
-static void on_next(void *who)
-{
-    conn *c = who;
-    enter(c);
-    c->why = (err){0};
-    if (c->state == CONN_DIALLING) give_up_address(c, ETIMEDOUT);
-    leave(c);
-}
-
-static void on_dialled(conn *c)
-{
-    int why = 0;
-    socklen_t n = sizeof why;
-    if (getsockopt(c->watch.fd, SOL_SOCKET, SO_ERROR, &why, &n) != 0 && errno != ENOPROTOOPT)
-        why = errno;
-    if (why) {
-        c->why = (err){0};
-        give_up_address(c, why);
-        return;
-    }
-    loop_disarm(c->loop, &c->next);
-    err e = {0};
-    c->why = e;
-    if (!start(c, &e)) say_closed(c, &e);
-}
-
-conn *conn_dial(loop *l, const char *host, uint16_t port, tls_context *t, const conn_events *ev,
-                err *e)
-{
-    conn *c = new_conn(l, t, host, ev, e);
-    if (!c) return NULL;
-    char service[8];
-    snprintf(service, sizeof service, "%u", port);
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-    int r = getaddrinfo(host, service, &hints, &c->addresses);
-    c->at = c->addresses;
-    c->state = CONN_DIALLING;
-    if (r)
-        err_set(e, ERR_SYS, "cannot look up %s: %s", host,
-                r == EAI_SYSTEM ? strerror(errno) : gai_strerror(r));
-    else if (dial_next(c, e))
-        return c;
-    destroy(c);
-    return NULL;
-}
+/* ---- an accepted socket ---- */
 
 conn *conn_take(loop *l, int fd, tls_context *t, const conn_events *ev, err *e)
 {
-    conn *c = new_conn(l, t, NULL, ev, e);
+    conn *c = conn_new(l, t, NULL, ev, e);
     if (!c) return close(fd), NULL;
     c->state = t ? CONN_HANDSHAKE : CONN_OPEN;
-    if (watch_fd(c, fd, EPOLLIN, e)) return c;
-    destroy(c);
+    if (conn_watch(c, fd, EPOLLIN, e)) return c;
+    conn_destroy(c);
     return NULL;
 }
 
@@ -346,8 +240,7 @@ static bool opened(conn *c, err *e)
     return c->dead || c->failed || push(c, e);
 }
 
-/* The socket is connected: TLS begins, or it is open already. */
-static bool start(conn *c, err *e)
+bool conn_start(conn *c, err *e)
 {
     if (!c->tls) return opened(c, e);
     c->state = CONN_HANDSHAKE;
@@ -424,10 +317,10 @@ static void on_ready(void *who, uint32_t events)
     conn *c = who;
     err e = {0};
     if (c->failed) return; /* its timer tells */
-    enter(c);
+    conn_enter(c);
     bool ok = true;
     if (c->state == CONN_DIALLING) {
-        on_dialled(c);
+        conn_on_dialled(c);
     } else {
         bool gone = events & (EPOLLERR | EPOLLHUP);
         if (gone && (c->paused || c->over))
@@ -438,6 +331,6 @@ static void on_ready(void *who, uint32_t events)
         if (ok) say_drained(c);
         trim(&c->plain_in), trim(&c->plain_out), trim(&c->out);
     }
-    if (!ok) say_closed(c, &e);
-    leave(c);
+    if (!ok) conn_say_closed(c, &e);
+    conn_leave(c);
 }

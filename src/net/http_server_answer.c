@@ -66,7 +66,7 @@ static bool answer_http1(client *c, const http_response *r, bool bare, err *e)
     buf *b = conn_out(c->conn);
     http_header head[MAX_HEAD];
     if (r->n_head > MAX_HEAD - 1) return err_set(e, ERR_LIMIT, "too many headers");
-    memcpy(head, r->head, r->n_head * sizeof *head);
+    if (r->n_head) memcpy(head, r->head, r->n_head * sizeof *head);
     size_t n = r->n_head;
     bool keep = c->http1->keeps && !c->s->draining;
     if (!keep) head[n++] = (http_header){STR("connection"), STR("close")};
