@@ -363,6 +363,7 @@ static bool add_rows(rows *x, err *e)
 /* Tags that came later may have moved the table that earlier parts point to. */
 static void renew_places(rows *x, size_t first_part, const uint32_t *old)
 {
+    if (x->places.place == old) return;
     for (size_t i = first_part; i < x->v->parts.n; i++)
         if (x->v->parts.v[i].place == old) x->v->parts.v[i].place = x->places.place;
 }

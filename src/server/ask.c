@@ -217,6 +217,7 @@ static bool read_view(ask *k, bool sums, model *m, frame_table *f, view *v, err 
     store_read_opts read = {.budget = ask_budget(k, sums ? 2 : 4),
                             .names = true,
                             .by_series = true, /* they say which frames to drop */
+                            .by_reading = true,
                             .by_attributes = tags};
     bool ok = sums ? store_read_sums(k->store, &k->q, &read, k->a, m, &looked, e)
                    : store_read(k->store, &k->q, &read, k->a, m, &looked, e);

@@ -17,6 +17,8 @@ NODISCARD bool choose_sample(look *k, const chosen *x, cutter *cut, const model 
                              bool *yes, err *e);
 /* Does a profile without samples belong, whatever samples would have to settle? */
 NODISCARD bool choose_empty(look *k, const chosen *x, bool *yes, err *e);
+/* *yes: something of the profile is meant, a sample or itself. */
+NODISCARD bool choose_any(look *k, const chunk *c, size_t i, chosen *out, bool *yes, err *e);
 
 NODISCARD bool answer_read(reader *r, const store_selector *q, const store_read_opts *o, arena *a,
                            model *out, store_answer *x, err *e);
@@ -26,6 +28,8 @@ NODISCARD bool answer_sums(reader *r, const store_selector *q, const store_read_
                            model *out, store_answer *x, err *e);
 NODISCARD bool answer_series(reader *r, const store_selector *q, const store_budget *b, arena *a,
                              store_series_list *out, store_answer *x, err *e);
+NODISCARD bool answer_types(reader *r, const store_selector *q, const store_budget *b, arena *a,
+                            store_type_list *out, store_answer *x, err *e);
 NODISCARD bool answer_labels(reader *r, const store_selector *q, const store_budget *b, str key,
                              arena *a, store_label_list *out, store_answer *x, err *e);
 NODISCARD bool answer_counts(reader *r, const store_selector *q, const store_budget *b,

@@ -49,6 +49,10 @@ static uint64_t hash_series(listing *x, const resource *r, const scope *c, const
     put_resource(&x->scratch, r);
     put_scope(&x->scratch, c);
     put_str(&x->scratch, m->dict.strings.v[p->sample_type.type]);
+    put_str(&x->scratch, m->dict.strings.v[p->sample_type.unit]);
+    put_str(&x->scratch, m->dict.strings.v[p->period_type.type]);
+    put_str(&x->scratch, m->dict.strings.v[p->period_type.unit]);
+    put_signed(&x->scratch, p->period);
     return hash_bytes(x->scratch.p, x->scratch.n, x->by_series.seed);
 }
 
@@ -59,8 +63,10 @@ static uint32_t series_of(listing *x, const resource *r, const scope *c, const m
     if (!hash_index_room(&x->by_series, x->a)) return UINT32_MAX;
     uint64_t h = hash_series(x, r, c, m, p);
     uint32_t slot = hash_first(&x->by_series, h);
-    for (uint32_t at; hash_next(&x->by_series, &slot, h, &at); slot++)
+    for (uint32_t at; hash_next(&x->by_series, &slot, h, &at); slot++) {
+        x->k.answer->n_compared++;
         if (same_series(&x->series->v[at], r, c, m, p)) return at;
+    }
     const str *text = m->dict.strings.v;
     resource *own_r = arena_new(x->a, resource, 1);
     scope *own_c = arena_new(x->a, scope, 1);
@@ -107,22 +113,6 @@ static bool series_quick(void *who, const day_block *b, const tables *t, filter_
     return true;
 }
 
-/* *yes: something of the profile is meant. */
-static bool has_any(listing *x, const chunk *c, size_t i, chosen *y, bool *yes, err *e)
-{
-    const profile *p = &c->m->profiles.v[i];
-    cutter cut = {.a = x->a};
-    if (!choose_profile(&x->k, c, i, y, yes, e)) return false;
-    if (!*yes) return true;
-    if (!p->n_samples) return choose_empty(&x->k, y, yes, e);
-    *yes = false;
-    for (size_t j = 0; j < p->n_samples && !*yes; j++) {
-        sample s = sample_at(c->m, p, j);
-        if (!choose_sample(&x->k, y, &cut, c->m, &s, yes, e)) return false;
-    }
-    return true;
-}
-
 static bool series_chunk(void *who, const chunk *c, err *e)
 {
     listing *x = who;
@@ -131,7 +121,7 @@ static bool series_chunk(void *who, const chunk *c, err *e)
         const scope *s = &c->m->scopes.v[p->scope];
         chosen y;
         bool yes;
-        if (!has_any(x, c, i, &y, &yes, e)) return false;
+        if (!choose_any(&x->k, c, i, &y, &yes, e)) return false;
         if (!yes) continue;
         uint32_t at = series_of(x, &c->m->resources.v[s->resource], s, c->m, p);
         if (at == UINT32_MAX) return no_room(e);
@@ -301,7 +291,7 @@ static bool labels_chunk(void *who, const chunk *c, err *e)
     for (size_t i = 0; i < c->m->profiles.n; i++) {
         chosen y;
         bool yes;
-        if (!has_any(x, c, i, &y, &yes, e)) return false;
+        if (!choose_any(&x->k, c, i, &y, &yes, e)) return false;
         if (yes && !label_profile(x, c, &c->m->profiles.v[i], &y, e)) return false;
     }
     return true;
@@ -354,7 +344,7 @@ static bool profiles_chunk(void *who, const chunk *c, err *e)
         const scope *s = &c->m->scopes.v[p->scope];
         chosen y;
         bool yes;
-        if (!has_any(x, c, i, &y, &yes, e)) return false;
+        if (!choose_any(&x->k, c, i, &y, &yes, e)) return false;
         if (!yes) continue;
         if (x->profiles->n >= 2 * x->max) cut_profiles(x);
         uint32_t at = series_of(x, &c->m->resources.v[s->resource], s, c->m, p);

@@ -43,6 +43,21 @@ bool choose_empty(look *k, const chosen *x, bool *yes, err *e)
     return !*yes || !x->open || filter_sample(&k->f, NULL, NULL, x->open, yes, e);
 }
 
+bool choose_any(look *k, const chunk *c, size_t i, chosen *out, bool *yes, err *e)
+{
+    const profile *p = &c->m->profiles.v[i];
+    cutter cut = {.a = k->a};
+    if (!choose_profile(k, c, i, out, yes, e)) return false;
+    if (!*yes) return true;
+    if (!p->n_samples) return choose_empty(k, out, yes, e);
+    *yes = false;
+    for (size_t j = 0; j < p->n_samples && !*yes; j++) {
+        sample s = sample_at(c->m, p, j);
+        if (!choose_sample(k, out, &cut, c->m, &s, yes, e)) return false;
+    }
+    return true;
+}
+
 /* ---- models ---- */
 
 typedef struct reading {

@@ -156,18 +156,98 @@ static bool on_dict(void *who, const model *m, err *e)
 
 /* ---- classes ---- */
 
+/* Profiles of other resources and scopes are of another class. */
+static bool has_envelope(const summing *x, const sum_class *like)
+{
+    return like->level || like->told.alone || (x->by_series && !x->by_reading);
+}
+
 static bool same_class(const summing *x, const sum_class *c, const sum_class *like,
                        const resource *r, const scope *s)
 {
     const profile *h = &c->head, *head = &like->head;
-    if (h->sample_type.type != head->sample_type.type ||
-        h->sample_type.unit != head->sample_type.unit)
-        return false;
-    return (!x->by_series && !like->level) ||
-           (h->period_type.type == head->period_type.type &&
-            h->period_type.unit == head->period_type.unit && h->period == head->period &&
-            told_fits(&c->told, &like->told) && resource_equal(&c->resource, r) &&
-            scope_equal(&c->scope, s));
+    return h->sample_type.type == head->sample_type.type &&
+           h->sample_type.unit == head->sample_type.unit && told_fits(&c->told, &like->told) &&
+           (!has_envelope(x, like) ||
+            (h->period_type.type == head->period_type.type &&
+             h->period_type.unit == head->period_type.unit && h->period == head->period &&
+             resource_equal(&c->resource, r) && scope_equal(&c->scope, s)));
+}
+
+static uint64_t hash_head(const sum_class *like, uint64_t seed)
+{
+    const value_type *t = &like->head.sample_type;
+    uint64_t h = hash_mix(seed, (uint64_t)t->type << 32 | t->unit);
+    return hash_bytes(like->told.attrs, like->told.n_attrs * sizeof *like->told.attrs, h);
+}
+
+static uint64_t hash_series(summing *x, const sum_class *like, const resource *r, const scope *s,
+                            uint64_t seed)
+{
+    const value_type *t = &like->head.period_type;
+    buf_reset(&x->scratch);
+    put_resource(&x->scratch, r);
+    put_scope(&x->scratch, s);
+    put_signed(&x->scratch, like->head.period);
+    put_fixed64(&x->scratch, (uint64_t)t->type << 32 | t->unit);
+    return hash_bytes(x->scratch.p, x->scratch.n, hash_head(like, seed));
+}
+
+static uint32_t add_class(summing *x, const sum_class *like, const resource *r, const scope *s)
+{
+    builder copy = {.a = x->keep};
+    sum_class *c = vec_push(x->keep, &x->classes);
+    if (!c) return UINT32_MAX;
+    *c = *like;
+    if (has_envelope(x, like)) {
+        c->resource = *builder_resource(&copy, r);
+        c->scope = *builder_scope(&copy, s);
+    }
+    if (!x->by_reading) x->k.answer->n_series = x->classes.n;
+    return copy.failed ? UINT32_MAX : (uint32_t)(x->classes.n - 1);
+}
+
+/* The class of a profile that is not of the class at hand. */
+static uint32_t find_class(summing *x, const sum_class *like, const resource *r, const scope *s)
+{
+    if (like->told.alone) return add_class(x, like, r, s); /* fits no other: nobody looks for it */
+    if (!hash_index_room(&x->by_class, x->keep)) return UINT32_MAX;
+    uint64_t seed = x->by_class.seed,
+             h = has_envelope(x, like) ? hash_series(x, like, r, s, seed) : hash_head(like, seed);
+    if (x->scratch.failed) return UINT32_MAX;
+    uint32_t i = hash_first(&x->by_class, h);
+    for (uint32_t at; hash_next(&x->by_class, &i, h, &at); i++) {
+        x->k.answer->n_compared++;
+        if (same_class(x, &x->classes.v[at], like, r, s)) return at;
+    }
+    uint32_t class = add_class(x, like, r, s);
+    if (class != UINT32_MAX) hash_put(&x->by_class, i, h, class);
+    return class;
+}
+
+/* Where classes are not series, series are counted by their hashes: profiles of a series come one after the other. */
+static bool count_series(summing *x, const sum_class *like, const resource *r, const scope *s)
+{
+    if (like->told.alone) return x->k.answer->n_series++, true;
+    if (!hash_index_room(&x->by_series_hash, x->keep)) return false;
+    uint64_t h = hash_series(x, like, r, s, x->by_series_hash.seed);
+    uint32_t i = hash_first(&x->by_series_hash, h), at;
+    for (; hash_next(&x->by_series_hash, &i, h, &at); i++)
+        if (x->series_hashes.v[at] == h) return true;
+    uint64_t *slot = vec_push(x->keep, &x->series_hashes);
+    if (!slot || x->scratch.failed) return false;
+    *slot = h;
+    hash_put(&x->by_series_hash, i, h, (uint32_t)(x->series_hashes.n - 1));
+    x->k.answer->n_series++;
+    return true;
+}
+
+static bool same_head(const profile *a, const profile *b)
+{
+    return a->scope == b->scope && a->period == b->period && a->attrs.at == b->attrs.at &&
+           a->attrs.n == b->attrs.n &&
+           !memcmp(&a->sample_type, &b->sample_type, sizeof(value_type)) &&
+           !memcmp(&a->period_type, &b->period_type, sizeof(value_type));
 }
 
 static uint32_t class_of(summing *x, const model *m, const profile *p)
@@ -181,18 +261,12 @@ static uint32_t class_of(summing *x, const model *m, const profile *p)
                                          graft_string(&x->g, p->period_type.unit)};
     like.level = profile_is_level(m, p);
     if (x->by_series && p->attrs.n) told_attrs(&like.told, &x->g, p);
-    for (size_t i = x->classes.n; i-- > 0;) /* the last one met is the likeliest */
-        if (same_class(x, &x->classes.v[i], &like, r, s)) return (uint32_t)i;
-    builder copy = {.a = x->keep};
-    sum_class *c = vec_push(x->keep, &x->classes);
-    if (!c) return UINT32_MAX;
-    *c = like;
-    if (x->by_series || c->level) {
-        c->resource = *builder_resource(&copy, r);
-        c->scope = *builder_scope(&copy, s);
-    }
-    x->k.answer->n_series = x->classes.n;
-    return copy.failed ? UINT32_MAX : (uint32_t)(x->classes.n - 1);
+    bool again = x->counted && !like.told.alone && same_head(x->counted, p);
+    if (x->by_reading && !again && !count_series(x, &like, r, s)) return UINT32_MAX;
+    x->counted = p;
+    if (x->class != UINT32_MAX && same_class(x, &x->classes.v[x->class], &like, r, s))
+        return x->class;
+    return find_class(x, &like, r, s);
 }
 
 /* ---- samples ---- */
@@ -292,6 +366,7 @@ static bool on_chunk(void *who, const chunk *c, err *e)
     summing *x = who;
     x->first = c->first < x->first ? c->first : x->first;
     x->last = c->last > x->last ? c->last : x->last;
+    x->counted = NULL;
     for (size_t i = 0; i < c->m->profiles.n; i++)
         if (!sum_profile(x, c, i, e)) return false;
     return true;
@@ -305,6 +380,7 @@ bool answer_sums(reader *r, const store_selector *q, const store_read_opts *o, a
                  .class = UINT32_MAX,
                  .first = UINT64_MAX,
                  .by_series = o && o->by_series,
+                 .by_reading = o && o->by_series && o->by_reading,
                  .by_attributes = o && o->by_attributes};
     x.work = &r->work;
     x.keep = &r->keep;
@@ -324,5 +400,6 @@ bool answer_sums(reader *r, const store_selector *q, const store_read_opts *o, a
          builder_finish(&x.b, out, e) && (x.by_attributes || summing_put_columns(&x, out, e)) &&
          cumulative_keep_newest(out, a, e);
     look_close(&x.k, r->world);
+    buf_free(&x.scratch);
     return ok;
 }

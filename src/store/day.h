@@ -94,7 +94,9 @@ typedef struct day {
     uint64_t n_raw;    /* items that are kept as received */
     bool reading, bad;
     uint64_t compared; /* 1 + through of the line of the manifest that it was compared with */
-    sqlite3_stmt *begin, *commit, *ask_through, *ask_blocks; /* kept */
+    sqlite3_stmt *begin, *commit, *ask_through, *ask_ids, *ask_block; /* kept */
+    VEC(int64_t) ids;                                                 /* of day_blocks */
+    size_t next_id;
 } day;
 
 /* NULL: `e` says why.  ERR_MALFORMED: the file is damaged. */

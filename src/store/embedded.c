@@ -340,6 +340,13 @@ static bool on_series(store *s, const store_selector *q, const store_budget *b, 
     return answered(x, answer_series(&x->r, q, b, a, out, answer, e));
 }
 
+static bool on_types(store *s, const store_selector *q, const store_budget *b, arena *a,
+                     store_type_list *out, store_answer *answer, err *e)
+{
+    ASKING(s);
+    return answered(x, answer_types(&x->r, q, b, a, out, answer, e));
+}
+
 static bool on_labels(store *s, const store_selector *q, const store_budget *b, str key, arena *a,
                       store_label_list *out, store_answer *answer, err *e)
 {
@@ -408,6 +415,7 @@ const store_engine engine_embedded = {
     .read_sums = on_read_sums,
     .read_each = on_read_each,
     .list_series = on_series,
+    .list_types = on_types,
     .list_labels = on_labels,
     .list_profiles = on_profiles,
     .counts = on_counts,

@@ -21,6 +21,8 @@ typedef struct store_engine {
                       store_answer *x, err *e);
     bool (*list_series)(store *s, const store_selector *q, const store_budget *b, arena *a,
                         store_series_list *out, store_answer *x, err *e);
+    bool (*list_types)(store *s, const store_selector *q, const store_budget *b, arena *a,
+                       store_type_list *out, store_answer *x, err *e);
     bool (*list_labels)(store *s, const store_selector *q, const store_budget *b, str key, arena *a,
                         store_label_list *out, store_answer *x, err *e);
     bool (*list_profiles)(store *s, const store_selector *q, const store_budget *b, size_t max,

@@ -66,6 +66,12 @@ bool store_list_series(store *s, const store_selector *q, const store_budget *b,
     return s->engine->list_series(s, q, b, a, out, answer, e);
 }
 
+bool store_list_types(store *s, const store_selector *q, const store_budget *b, arena *a,
+                      store_type_list *out, store_answer *answer, err *e)
+{
+    return s->engine->list_types(s, q, b, a, out, answer, e);
+}
+
 bool store_list_labels(store *s, const store_selector *q, const store_budget *b, str key, arena *a,
                        store_label_list *out, store_answer *answer, err *e)
 {

@@ -188,7 +188,8 @@ typedef struct store_answer {
     uint64_t n_blocks, n_items; /* looked at: compacted blocks, items not yet compacted */
     uint64_t n_bytes;           /* read for it */
     uint64_t n_damaged;         /* blocks and items that had to be left out */
-    uint64_t ns;                /* taken */
+    uint64_t n_compared; /* times that a series was compared with another: work that tests count */
+    uint64_t ns;         /* taken */
 } store_answer;
 
 /* ---- ask ---- */
@@ -203,6 +204,9 @@ typedef struct store_read_opts {
         by_series; /* one profile for each resource, scope, type and period, which says kiln.sum.samples and kiln.sum.squares and
                       keeps what tells how to read it (drop_frames, cumulative: such a profile is not added to others);
                       otherwise one for each type and unit */
+    bool
+        by_reading; /* with by_series: series that are read alike become one profile without a resource and a scope, unless
+                        they are not added up at all; for views, which add them up anyway */
     bool by_attributes; /* samples of different attributes stay apart */
 } store_read_opts;
 
@@ -237,6 +241,16 @@ typedef VEC(store_series) store_series_list;
  * Series that have blocks in the range and fit by resource, scope, profile and sample attributes.  Counts are of whole blocks. */
 NODISCARD bool store_list_series(store *s, const store_selector *q, const store_budget *b, arena *a,
                                  store_series_list *out, store_answer *answer, err *e);
+
+typedef struct store_type {
+    str type, unit;
+    uint64_t n_samples;
+} store_type;
+
+typedef VEC(store_type) store_type_list;
+/* Types of the selection, in the order in which they are found.  Counts are of whole blocks. */
+NODISCARD bool store_list_types(store *s, const store_selector *q, const store_budget *b, arena *a,
+                                store_type_list *out, store_answer *answer, err *e);
 
 /* Which type is meant when nobody says, or says it without its unit: the one with most samples in the selection, of equals the
  * first by name.  Sets q->type ("cpu/nanoseconds", in the arena), unless it is whole or there is nothing. */

@@ -31,7 +31,7 @@ typedef struct sum_row {
 typedef struct summing {
     look k;
     reader *r;
-    bool by_series, by_attributes;
+    bool by_series, by_reading, by_attributes;
     arena *a;
     builder b;
     arena *work; /* of the dictionary at hand */
@@ -40,6 +40,11 @@ typedef struct summing {
     graft g;
     cutter cut;
     VEC(sum_class) classes;
+    hash_index by_class; /* without those of cumulative profiles, which nothing is added to */
+    VEC(uint64_t) series_hashes; /* by_reading */
+    hash_index by_series_hash;
+    const profile *counted; /* the last one of the chunk */
+    buf scratch;
     VEC(sum_row) rows;
     u32s lists; /* attributes of rows */
     hash_index by_row;
