@@ -219,8 +219,8 @@ static const option_desc all_options[] = {
 
     /* which profile and which samples */
     {"sample-type", 's', OPTION_TEXT, AT(wanted_type), ASKERS, "TYPE", NULL,
-     "Which values: a name such as cpu or alloc_space, TYPE/UNIT, or a number. Otherwise the first "
-     "profile is shown."},
+     "Which values: a name such as cpu or alloc_space, TYPE/UNIT, or the number of a profile. "
+     "Otherwise the type of the first profile. All profiles of the type are added up."},
     {"sample-index", 0, OPTION_TEXT, AT(wanted_type), ASKERS, "TYPE", NULL,
      "The same, as pprof calls it."},
     {"profile-id", 0, OPTION_TEXT, AT(wanted_id), ASKERS, "HEX", NULL,
@@ -228,7 +228,7 @@ static const option_desc all_options[] = {
     {"resource", 0, OPTION_EACH, AT(resource), ASKERS, "KEY=PATTERN", NULL,
      "All profiles of the type whose resource has such an attribute: service.name=checkout."},
     {"all", 0, OPTION_FLAG, AT(all), ASKERS, NULL, NULL,
-     "All profiles of the type, added up, instead of the first one."},
+     "With a number as --sample-type: all profiles of that type, added up, not that one alone."},
     {"start", 0, OPTION_TEXT, AT(since), ASKERS, "TIME", NULL,
      "Observations from this time on: 2023-06-27T04:52:00Z, a Unix time, now-1h, or a distance "
      "from "

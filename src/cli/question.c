@@ -35,13 +35,21 @@ static bool take_resources(question *q, err *e)
     return true;
 }
 
+/* --sample-type 3: one profile. */
+static bool is_number(str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] < '0' || s.p[i] > '9') return false;
+    return s.n > 0;
+}
+
 static bool take_options(question *q, err *e)
 {
     const cli_options *o = &q->c->o;
     select_opts *s = &q->o;
     s->sample_type = str_of(o->wanted_type);
     s->profile_id = str_of(o->wanted_id);
-    s->all = o->all;
+    s->all = o->all || !is_number(s->sample_type);
     s->tagfocus = str_of(o->tagfocus);
     s->tagignore = str_of(o->tagignore);
     s->thread = str_of(o->thread);
@@ -191,6 +199,8 @@ static bool make_view(question *q, granularity by, err *e)
 {
     bool several = q->n_in > 1 || q->o.all || q->o.n_resources;
     if (several && !q->keep_replaced && !drop_replaced(q->in, q->n_in, &q->arena, e)) return false;
+    for (size_t i = 0; q->o.all && !q->keep_replaced && i < q->n_in; i++)
+        if (!levels_keep_newest(&q->in[i].doc.model, &q->arena, e)) return false;
     q->by = chosen_granularity(&q->c->o, by);
     if (!frame_table_init(&q->frames, q->by, &q->arena, e)) return false;
     view_init(&q->v, &q->frames, &q->arena);

@@ -54,7 +54,13 @@ static void put_type(buf *b, str type, str unit)
 static void put_others(const question *q, buf *b)
 {
     const model *m = &q->in[0].doc.model;
-    if (q->n_in > 1 || m->profiles.n <= q->v.parts.n) return;
+    if (q->n_in > 1) return;
+    if (q->v.parts.n > 1 && !q->in[0].kept && !q->c->o.all)
+        buf_printf(b,
+                   "%zu profiles of this type are added up (--sample-type NUMBER or --profile-id "
+                   "shows one)\n",
+                   q->v.parts.n);
+    if (m->profiles.n <= q->v.parts.n) return;
     size_t same = 0, told = 0, more = 0;
     buf list = {0};
     for (size_t i = 0; i < m->profiles.n; i++) {

@@ -134,6 +134,12 @@ bool select_profiles(const model *m, const select_opts *o, arena *a, u32s *out, 
     bool by_index = is_number(o->sample_type, &index);
     bool several = o->all || o->n_resources;
     const value_type *type = NULL; /* of the first that fits: others are of the same */
+    for (uint32_t i = 0; by_index && several && i < m->profiles.n && !type; i++) {
+        const profile *p = &m->profiles.v[i];
+        if (!out_of[resource_of(m, p)] && id_fits(p, o->profile_id) && n_fit++ == index)
+            type = &p->sample_type;
+    }
+    if (by_index && several && !type) return nothing_fits(m, o, e);
     for (uint32_t i = 0; i < m->profiles.n; i++) {
         const profile *p = &m->profiles.v[i];
         if (out_of[resource_of(m, p)] || !id_fits(p, o->profile_id)) continue;

@@ -4,20 +4,26 @@
 #include "server/questions.h"
 #include "base/ban.h"
 
-enum { PROFILES = 200, PROFILES_MAX = 10000 };
+enum { PROFILES = 200, PROFILES_MAX = 10000, LABELS = 1000, LABELS_MAX = 100000 };
 
 bool api_labels(ask *k, err *e)
 {
     store_label_list l = {0};
     store_budget b = ask_budget(k, 2);
-    if (!store_list_labels(k->store, &k->q, &b, k->rest, k->a, &l, &k->looked, e)) return false;
+    uint64_t max = LABELS;
+    if (!ask_limit(k, LABELS_MAX, &max, e) ||
+        !store_list_labels(k->store, &k->q, &b, k->rest, k->a, &l, &k->looked, e))
+        return false;
+    size_t shown = l.n < max ? l.n : (size_t)max;
+    if (shown < l.n) ask_cut(k, "limit: the first %zu of %zu are here", shown, l.n);
     answer_node *o = answer_list(&k->w.root, k->rest.n ? "values" : "keys");
     answer_may_cut(o);
-    for (size_t i = 0; i < l.n; i++) {
+    for (size_t i = 0; i < shown; i++) {
         answer_node *x = answer_object(o, NULL);
         answer_text(x, "text", l.v[i].text);
         answer_u64(x, "series", l.v[i].n_series);
     }
+    answer_u64(&k->w.root, "all", l.n);
     return true;
 }
 

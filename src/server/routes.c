@@ -53,9 +53,10 @@ const size_t ask_n_shapes = ARRAY_LEN(ask_shapes);
     "type:text unit:text start:int end:int untimed:int intervals:bool resources:[attributes] "
 
 const ask_route ask_routes[] = {
-    {"labels", api_labels, ANSWERS, "names of labels", "keys:[text:text series:int]", NULL},
-    {"labels/{key}", api_labels, ANSWERS, "values of a label", "values:[text:text series:int]",
-     NULL},
+    {"labels", api_labels, ANSWERS | ASK_P(LIMIT), "names of labels",
+     "keys:[text:text series:int] all:int", NULL},
+    {"labels/{key}", api_labels, ANSWERS | ASK_P(LIMIT), "values of a label",
+     "values:[text:text series:int] all:int", NULL},
     {"series", api_series, ANSWERS, "what is stored: resource, scope and type, with counts",
      "series:[@series]", NULL},
     {"profiles", api_profiles, ANSWERS | ASK_P(LIMIT), "profiles one by one, the newest first",
