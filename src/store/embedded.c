@@ -246,6 +246,7 @@ static store *embedded_open(const char *where, const store_opts *o, err *e)
         x->r.who = x;
     }
     ok = ok && (o->read_only || (open_catalog(x, e) && recover(x, e)));
+    if (ok && !o->read_only) embedded_probe(x);
     ok = ok && (o->read_only || o->no_threads || start_threads(x, e));
     if (ok) return &x->base;
     embedded_close(&x->base);

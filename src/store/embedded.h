@@ -163,6 +163,8 @@ void embedded_gauge_lag(const embedded *x, store_gauges *out); /* under `lock` *
 /* One run: up to max_raw bytes of the journal; *done: nothing was to do. */
 NODISCARD bool embedded_run(embedded *x, bool force, bool *done, err *e);
 bool embedded_work(store *s, bool *more, err *e);
+/* At open: tries to write, so that store_takes is honest before anybody puts. */
+void embedded_probe(embedded *x);
 bool embedded_compact(store *s, err *e);
 void *embedded_compactor(void *who);
 

@@ -376,6 +376,15 @@ static void try_disk(embedded *x)
     pthread_mutex_unlock(&x->lock);
 }
 
+void embedded_probe(embedded *x)
+{
+    err why = {0};
+    if (disk_takes(x, &why)) return;
+    x->broken = why;
+    x->broken_until = world_now(x->world) + RETRY_NS;
+    embedded_say(x, STORE_TROUBLE, "store: new data is refused: %s", why.msg);
+}
+
 /* ---- who calls ---- */
 
 static bool step(embedded *x, bool force, bool *more, err *e)

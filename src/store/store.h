@@ -125,7 +125,7 @@ NODISCARD bool store_put(store *s, const store_item *i, err *e);
 /* What was put with `more` is written now (it may have been before). */
 void store_push(store *s);
 
-/* Does it take what is put now?  false: the disk is full or broken, and was so when it was last tried, which happens every
+/* Does it take what is put now?  false: the disk is full or broken, and was so when it was last tried, which happens at open and every
  * second (with no_threads in store_work) whether or not somebody puts.  Any thread. */
 bool store_takes(const store *s);
 

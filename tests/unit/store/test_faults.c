@@ -166,6 +166,33 @@ static void opened_again(void **state)
     }
 }
 
+/* Opened on a full disk: it says so before anybody puts, and takes data again once there is room. */
+static void opened_while_full(void **state)
+{
+    (void)state;
+    place p = place_new();
+    attempt t = {0};
+    hand_world w;
+    hand_world_init(&w, UINT64_C(1789000000) * NS_PER_S);
+    err e = {0};
+    bool more;
+    store_opts o = {.no_threads = true, .vfs = "bad", .world = &w.w, .say = say, .who = &t};
+    store *s = store_open(p.dir, &o, &e);
+    assert_ok(s != NULL, &e);
+    put_all(&t, s, &w);
+    store_close(s);
+    *bad_now = (bad_plan){.kind = BAD_FULL, .for_good = true};
+    s = store_open(p.dir, &o, &e);
+    assert_ok(s != NULL, &e);
+    assert_false(store_takes(s));
+    *bad_now = (bad_plan){0};
+    w.now += 2 * NS_PER_S;
+    assert_ok(store_work(s, &more, &e), &e);
+    assert_true(store_takes(s));
+    store_close(s);
+    place_free(&p);
+}
+
 /* New data is refused at once while the disk is broken, and questions are answered. */
 static void answers_while_full(void **state)
 {
@@ -360,15 +387,11 @@ int main(void)
 {
     bad_vfs_register(false);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(disk_full),
-        cmocka_unit_test(write_error),
-        cmocka_unit_test(short_write),
-        cmocka_unit_test(sync_error),
-        cmocka_unit_test(open_error),
-        cmocka_unit_test(answers_while_full),
-        cmocka_unit_test(refused_leaves_nothing),
-        cmocka_unit_test(opened_again),
-        cmocka_unit_test(failed_commit_counts_once),
+        cmocka_unit_test(disk_full),         cmocka_unit_test(write_error),
+        cmocka_unit_test(short_write),       cmocka_unit_test(sync_error),
+        cmocka_unit_test(open_error),        cmocka_unit_test(answers_while_full),
+        cmocka_unit_test(opened_while_full), cmocka_unit_test(refused_leaves_nothing),
+        cmocka_unit_test(opened_again),      cmocka_unit_test(failed_commit_counts_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
