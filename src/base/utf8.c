@@ -51,3 +51,17 @@ size_t utf8_put(uint32_t c, char out[4])
     out[0] = (char)(lead[k] | c);
     return k;
 }
+
+bool utf8_harmful(const char *p, size_t n, size_t *length, uint32_t *code)
+{
+    static const unsigned char first[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    unsigned char c = (unsigned char)p[0];
+    size_t want = c < 0x80 ? 1 : c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+    bool whole = want <= n && utf8_ok(p, want);
+    *length = whole ? want : 1;
+    *code = whole ? c & first[want] : c;
+    for (size_t i = 1; i < *length; i++) *code = *code << 6 | ((unsigned char)p[i] & 0x3f);
+    if (*length == 1) return c < 0x20 || c >= 0x7f;
+    return *code < 0xa0 || *code == 0x200e || *code == 0x200f ||
+           (*code >= 0x2028 && *code <= 0x202e) || (*code >= 0x2066 && *code <= 0x2069);
+}

@@ -3,22 +3,6 @@
 #include "base/utf8.h"
 #include "base/ban.h"
 
-/* Bytes of the code point at s.p[i], 1 for a byte that is no part of one. */
-static size_t step(str s, size_t i)
-{
-    unsigned char c = (unsigned char)s.p[i];
-    size_t n = c < 0x80 ? 1 : c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
-    return n <= s.n - i && utf8_ok(s.p + i, n) ? n : 1;
-}
-
-static uint32_t code_point(const char *p, size_t n)
-{
-    static const unsigned char first[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    uint32_t c = (unsigned char)p[0] & first[n];
-    for (size_t i = 1; i < n; i++) c = c << 6 | ((unsigned char)p[i] & 0x3f);
-    return c;
-}
-
 typedef struct range {
     uint32_t first, last;
 } range;
@@ -59,21 +43,12 @@ static bool in_ranges(const range *r, size_t n, uint32_t c)
     return false;
 }
 
-/* C0, DEL, C1, stray bytes and what turns the direction of writing: a terminal would act on them. */
-static bool harmful(str s, size_t i, size_t n)
+/* Columns of the character at s.p[i]; *n its bytes, *harmful: it is shown as `?`. */
+static size_t width_at(str s, size_t i, size_t *n, bool *harmful)
 {
-    unsigned char c = (unsigned char)s.p[i];
-    if (n == 1) return c < 0x20 || c >= 0x7f;
-    if (n == 2) return c == 0xc2 && (unsigned char)s.p[i + 1] < 0xa0;
-    uint32_t p = code_point(s.p + i, n);
-    return p == 0x200e || p == 0x200f || (p >= 0x2028 && p <= 0x202e) ||
-           (p >= 0x2066 && p <= 0x2069);
-}
-
-static size_t width_at(str s, size_t i, size_t n)
-{
-    if (n == 1 || harmful(s, i, n)) return 1;
-    uint32_t c = code_point(s.p + i, n);
+    uint32_t c;
+    *harmful = utf8_harmful(s.p + i, s.n - i, n, &c);
+    if (*n == 1 || *harmful) return 1;
     if (in_ranges(no_width, ARRAY_LEN(no_width), c)) return 0;
     return in_ranges(wide, ARRAY_LEN(wide), c) ? 2 : 1;
 }
@@ -81,10 +56,8 @@ static size_t width_at(str s, size_t i, size_t n)
 size_t text_columns(str s)
 {
     size_t columns = 0;
-    for (size_t i = 0, n; i < s.n; i += n) {
-        n = step(s, i);
-        columns += width_at(s, i, n);
-    }
+    bool harmful;
+    for (size_t i = 0, n; i < s.n; i += n) columns += width_at(s, i, &n, &harmful);
     return columns;
 }
 
@@ -93,10 +66,10 @@ size_t text_clipped(buf *b, str s, size_t width)
     bool clip = text_columns(s) > width;
     size_t room = clip && width ? width - 1 : width, column = 0;
     for (size_t i = 0, n, w; i < s.n; i += n, column += w) {
-        n = step(s, i);
-        w = width_at(s, i, n);
+        bool harmful;
+        w = width_at(s, i, &n, &harmful);
         if (w > room - column) break;
-        if (harmful(s, i, n))
+        if (harmful)
             buf_putc(b, '?');
         else
             buf_put(b, s.p + i, n);

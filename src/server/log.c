@@ -38,16 +38,28 @@ static void put_time(uint64_t wall, char out[40])
     snprintf(out, 40, "%s.%03uZ", text, (unsigned)(wall % NS_PER_S / NS_PER_MS));
 }
 
-/* Nothing that a sender sent may end the line or move the cursor. */
-static void put_clean(buf *b, const char *text)
+/* Nothing that a sender sent may end the line or move the cursor: control characters, DEL, C1 and changes of direction are
+ * written as \u009b, stray bytes as \x9b (as_json: \ufffd).  `quoted`: characters that get a backslash. */
+static void put_escaped(buf *b, str s, const char *quoted, bool as_json)
 {
-    for (; *text; text++) buf_putc(b, (unsigned char)*text < ' ' || *text == 127 ? '?' : *text);
+    for (size_t i = 0, n; i < s.n; i += n) {
+        uint32_t code;
+        bool harmful = utf8_harmful(s.p + i, s.n - i, &n, &code);
+        if (harmful && n == 1 && code >= 0x80)
+            as_json ? buf_z(b, "\\ufffd") : buf_printf(b, "\\x%02x", (unsigned)code);
+        else if (harmful)
+            buf_printf(b, "\\u%04x", (unsigned)code);
+        else if (n == 1 && strchr(quoted, s.p[i]))
+            buf_putc(b, '\\'), buf_putc(b, s.p[i]);
+        else
+            buf_put(b, s.p + i, n);
+    }
 }
 
 static void print_text(buf *b, const log_line *l)
 {
     buf_z(b, "kiln: ");
-    put_clean(b, l->sentence);
+    put_escaped(b, str_of(l->sentence), "", false);
     buf_putc(b, '\n');
 }
 
@@ -56,12 +68,14 @@ static void print_text(buf *b, const log_line *l)
 static void put_pair(json_out *o, const char *key, const char *text)
 {
     json_put_key(o, str_of(key));
-    json_put_str(o, utf8_ok(text, strlen(text)) ? str_of(text) : STR("(not UTF-8)"));
+    json_put_str(o, str_of(text));
 }
 
+/* What JSON leaves as it is inside strings is escaped on the line as a whole: DEL, C1, stray bytes. */
 static void print_json(buf *b, const log_line *l, const char *time)
 {
-    json_out o = {.b = b};
+    buf line = {.limit = LINE};
+    json_out o = {.b = &line};
     json_put_object(&o);
     put_pair(&o, "time", time);
     put_pair(&o, "level", l->trouble ? "warning" : "info");
@@ -76,7 +90,10 @@ static void print_json(buf *b, const log_line *l, const char *time)
         json_put_u64(&o, f->number);
     }
     json_put_object_end(&o);
+    b->failed |= line.failed;
+    put_escaped(b, buf_view(&line), "", true);
     buf_putc(b, '\n');
+    buf_free(&line);
 }
 
 /* ---- logfmt ---- */
@@ -84,7 +101,7 @@ static void print_json(buf *b, const log_line *l, const char *time)
 static bool is_bare(const char *text)
 {
     const char *t = text;
-    while ((unsigned char)*t > ' ' && *t != 127 && *t != '"' && *t != '=' && *t != '\\') t++;
+    while (*t > ' ' && *t != 127 && *t != '"' && *t != '=' && *t != '\\') t++;
     return *text && !*t;
 }
 
@@ -96,10 +113,7 @@ static void put_word(buf *b, const char *key, const char *text)
         return;
     }
     buf_putc(b, '"');
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\') buf_putc(b, '\\');
-        buf_putc(b, (unsigned char)*text < ' ' || *text == 127 ? '?' : *text);
-    }
+    put_escaped(b, str_of(text), "\"\\", false);
     buf_putc(b, '"');
 }
 
