@@ -11,6 +11,7 @@ static bool err_put(err *e, err_code code, int sys, uint64_t offset, const char 
     e->sys = sys;
     e->offset = offset;
     e->path[0] = '\0';
+    e->hint = NULL;
     vsnprintf(e->msg, sizeof e->msg, fmt, ap);
     return false;
 }
@@ -57,12 +58,27 @@ bool err_in(err *e, const char *fmt, ...)
     return false;
 }
 
+bool err_hint(err *e, const char *hint)
+{
+    if (e) e->hint = hint;
+    return false;
+}
+
+const char *err_text_plain(const err *e, char *buf, size_t n)
+{
+    err plain = *e;
+    plain.hint = NULL;
+    return err_text(&plain, buf, n);
+}
+
 const char *err_text(const err *e, char *buf, size_t n)
 {
     bool byte = e->offset != NO_OFFSET && e->code != ERR_SYS, path = e->path[0] != '\0';
     int k = snprintf(buf, n, "%s", e->msg);
     if (k < 0 || (size_t)k >= n) return buf;
     size_t at = (size_t)k;
+    if (e->hint && (size_t)(k = snprintf(buf + at, n - at, " (%s)", e->hint)) < n - at)
+        at += (size_t)k;
     if (e->sys && (size_t)(k = snprintf(buf + at, n - at, ": %s", strerror(e->sys))) < n - at)
         at += (size_t)k;
     if (byte && path)

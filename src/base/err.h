@@ -21,6 +21,8 @@ typedef struct err {
     uint64_t offset; /* byte in the outermost input, or NO_OFFSET */
     char path[160];  /* grows outward while unwinding */
     char msg[192];   /* one sentence, no newline */
+    const char *
+        hint; /* static text for people at a terminal, an option of a command that helps; may be NULL */
 } err;
 
 /* Records the first cause; a later one is ignored.  Always false, so that it can be returned.
@@ -33,6 +35,11 @@ bool err_sys(err *e, int sys, const char *fmt, ...) PRINTF(3, 4);
  * "location_table[12].lines[1]".  Always false. */
 bool err_in(err *e, const char *fmt, ...) PRINTF(2, 3);
 
-/* "sentence (byte 11, at location_table[12].lines[1])" into buf; returns buf. */
+/* Adds a hint to the cause that was just recorded.  Always false. */
+bool err_hint(err *e, const char *hint);
+
+/* "sentence (hint) (byte 11, at location_table[12].lines[1])" into buf; returns buf. */
 const char *err_text(const err *e, char *buf, size_t n);
+/* The same without the hint: for a client of a server, who gives no options. */
+const char *err_text_plain(const err *e, char *buf, size_t n);
 const char *err_code_name(err_code code);

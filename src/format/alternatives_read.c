@@ -442,8 +442,9 @@ static bool entry_field(old *o, a_profile *p, pb_cur *c, const pb_field *f, bool
     case 8:
     case 101:
     case 105:
-        return err_at(o->e, ERR_UNSUPPORTED, pb_offset(c, f->at),
-                      "this entry holds pprof: give its field %u to --from pprof", f->number);
+        err_at(o->e, ERR_UNSUPPORTED, pb_offset(c, f->at), "this entry holds pprof in its field %u",
+               f->number);
+        return err_hint(o->e, "give that field to --from pprof");
     default: break;
     }
     o->n_unknown++;

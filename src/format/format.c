@@ -90,8 +90,8 @@ const format *format_for_path(str path)
 
 static bool unknown(err *e)
 {
-    return err_set(e, ERR_UNSUPPORTED,
-                   "no format that kiln knows (`kiln formats` lists them, --from forces one)");
+    err_set(e, ERR_UNSUPPORTED, "no format that kiln knows");
+    return err_hint(e, "`kiln formats` lists them, --from forces one");
 }
 
 /* A payload is what its bytes say, inside frames and between JSON lines as well.  One that nobody

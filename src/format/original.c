@@ -16,9 +16,10 @@ static bool write(const format *f, const model *m, const write_opts *o, buf *out
         }
         found = p;
     }
-    if (!found)
-        return err_set(e, ERR_UNSUPPORTED,
-                       "no profile carries its original file (convert --keep-original keeps it)");
+    if (!found) {
+        err_set(e, ERR_UNSUPPORTED, "no profile carries its original file");
+        return err_hint(e, "convert --keep-original keeps it");
+    }
     buf_str(out, found->original_payload);
     return !out->failed || err_set(e, ERR_LIMIT, "the output does not fit its limit");
 }

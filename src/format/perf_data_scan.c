@@ -194,9 +194,10 @@ static bool take_record(perf_data *d, const perf_record *r, uint64_t *extra)
 static bool room_for_more(perf_data *d)
 {
     size_t max = d->o->max_bytes ? d->o->max_bytes : UNPACK_MAX_BYTES;
-    if (d->inflated.n >= max)
-        return err_set(d->e, ERR_LIMIT,
-                       "decompressed size passes the limit of %zu bytes (--max-bytes)", max);
+    if (d->inflated.n >= max) {
+        err_set(d->e, ERR_LIMIT, "decompressed size passes the limit of %zu bytes", max);
+        return err_hint(d->e, "--max-bytes");
+    }
     if (d->inflated.cap - d->inflated.n >= INFLATE_STEP / 4) return true;
     void *p = vec_grow(d->a, d->inflated.p, d->inflated.n, &d->inflated.cap, INFLATE_STEP, 1);
     if (!p) return perf_no_memory(d);

@@ -75,6 +75,45 @@ bool receive_route_of(const http_message *m, receive_route *out)
     return str_eq(path, STR("/upload")) && !out->grpc;
 }
 
+bool receive_has_service(str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(services); i++) {
+        str rpc = services[i].rpc;
+        if (str_eq(name, (str){rpc.p + 1, rpc.n -
+                                              sizeof "/"
+                                                     "/Export" +
+                                              1}))
+            return true;
+    }
+    return false;
+}
+
+static const char other_signal[] =
+    "Kiln stores profiles only: set OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT instead of "
+    "OTEL_EXPORTER_OTLP_ENDPOINT, or OTEL_METRICS_EXPORTER=none and OTEL_TRACES_EXPORTER=none";
+
+bool receive_is_unknown(const http_message *m, receive_route *out, const char **why)
+{
+    str path = path_of(m->path), type = media_of(http_headers_get(&m->head, "content-type"));
+    bool grpc = type.n >= 16 && !strncasecmp(type.p, "application/grpc", 16);
+    bool signal = str_starts(path, STR("/opentelemetry.proto.collector.metrics.")) ||
+                  str_starts(path, STR("/opentelemetry.proto.collector.trace.")) ||
+                  str_eq(path, STR("/v1/metrics")) || str_eq(path, STR("/v1/traces"));
+    receive_route known;
+    if ((!grpc && !signal) || (receive_route_of(m, &known) && known.grpc == grpc)) return false;
+    *out = (receive_route){.kind = RECEIVE_PROFILES,
+                           .grpc = grpc,
+                           .json = !word_is(type, "application/x-protobuf"),
+                           .package = ""};
+    *why = signal ? other_signal
+           : str_starts(path, STR("/grpc.health.v1.Health/Watch"))
+               ? "Watch is not implemented: call Check"
+           : str_starts(path, STR("/opentelemetry.proto.collector.profiles."))
+               ? "no such method here: call Export with application/grpc or application/grpc+proto"
+               : "no such method here";
+    return true;
+}
+
 /* ---- the message inside ---- */
 
 static bool codec_of_word(str s, codec *out)
@@ -114,7 +153,7 @@ static verdict bad_coding(str name, err *e)
     return VERDICT_MEDIA;
 }
 
-static verdict open_grpc(const http_message *m, size_t max, arena *a, str *out, err *e)
+verdict receive_open_grpc(const http_message *m, size_t max, arena *a, str *out, err *e)
 {
     codec c;
     str coding = http_headers_get(&m->head, "grpc-encoding");
@@ -258,7 +297,7 @@ verdict receive_read(const receive_route *r, const http_message *m, const receiv
     size_t max = o->max_message ? o->max_message : MAX_MESSAGE;
     read_opts read = {.ledger = o->ledger ? o->ledger : &own, .max_bytes = max, .brief = true};
     *out = (received){0};
-    verdict v = r->grpc ? open_grpc(m, max, a, &out->payload, e)
+    verdict v = r->grpc ? receive_open_grpc(m, max, a, &out->payload, e)
                         : open_http(r, m, max, a, &out->payload, e);
     if (v != VERDICT_TAKEN) return v;
     if (!out->payload.n) { /* an empty request is a good one: nothing to keep */
@@ -294,6 +333,7 @@ static const struct {
     {VERDICT_UNAUTHENTICATED, 401, GRPC_UNAUTHENTICATED},
     {VERDICT_FOREIGN, 403, GRPC_PERMISSION_DENIED},
     {VERDICT_LATE, 504, GRPC_DEADLINE_EXCEEDED},
+    {VERDICT_UNKNOWN, 404, GRPC_UNIMPLEMENTED},
 };
 
 /* Export...ServiceResponse: {1: partial_success {1: rejected, 2: error_message}}; all taken is the empty message. */
@@ -437,7 +477,7 @@ void receive_answer(const receive_route *r, verdict v, const received *got, cons
     *out = (receive_reply){0};
     while (words[i].v != v) i++;
     bool later = v == VERDICT_PRESSED || v == VERDICT_UNAVAILABLE;
-    if (v != VERDICT_TAKEN) err_text(why, text, sizeof text);
+    if (v != VERDICT_TAKEN) err_text_plain(why, text, sizeof text);
     str said = v == VERDICT_TAKEN ? (str){0} : str_of(text);
     if (r->grpc)
         answer_grpc(words[i].grpc, got, said, later ? retry_ns : 0, out);

@@ -27,6 +27,12 @@ typedef struct receive_route {
 
 /* false: the path is none of ours. */
 bool receive_route_of(const http_message *m, receive_route *out);
+/* A gRPC service of ours: "opentelemetry.proto.collector.profiles.v1development.ProfilesService". */
+bool receive_has_service(str name);
+
+/* A request for something that Kiln does not have: any gRPC method that is none of ours, or another signal of OTLP (/v1/metrics,
+ * /v1/traces).  *out is how to answer it, *why what to tell its sender. */
+bool receive_is_unknown(const http_message *m, receive_route *out, const char **why);
 
 typedef enum verdict {
     VERDICT_TAKEN,
@@ -39,6 +45,7 @@ typedef enum verdict {
     VERDICT_UNAUTHENTICATED, /* 401, UNAUTHENTICATED: no token, or none that may send */
     VERDICT_FOREIGN,         /* 403, PERMISSION_DENIED: a web page of somebody else sends */
     VERDICT_LATE,            /* 504, DEADLINE_EXCEEDED: the sender's own deadline has passed */
+    VERDICT_UNKNOWN,         /* 404, UNIMPLEMENTED: no such method or signal here */
 } verdict;
 
 enum { RECEIVE_TEXT = 1024 };
@@ -71,6 +78,9 @@ typedef struct receive_opts {
  * `e` says why. */
 NODISCARD verdict receive_read(const receive_route *r, const http_message *m, const receive_opts *o,
                                arena *a, received *out, err *e);
+
+/* The message of a unary gRPC call, at most max bytes, without its frame and compression. */
+NODISCARD verdict receive_open_grpc(const http_message *m, size_t max, arena *a, str *out, err *e);
 
 /* ---- answers ---- */
 

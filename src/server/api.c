@@ -1,7 +1,9 @@
 #include "server/api.h"
 
 #include "server/api_reply.h"
+#include "server/client_err.h"
 #include "server/flight.h"
+#include "server/ingest.h"
 #include "base/ban.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -154,8 +156,15 @@ static uint64_t *counter_of(api *a, const err *e)
 
 static void fail(api *a, http_exchange *x, const err *e, unsigned retry)
 {
+    err told;
+    char peer[INGEST_NAME], text[400];
     ++*counter_of(a, e);
-    api_reply_error(x, e, retry);
+    if (e->code == ERR_SYS && a->o.refused) { /* the client is not told which file it was */
+        ingest_name_sender(x, peer);
+        a->o.refused(a->o.who, peer, VERDICT_UNAVAILABLE, err_text(e, text, sizeof text));
+    }
+    client_err(e, a->o.store, &told);
+    api_reply_error(x, &told, retry);
 }
 
 static bool no_room(err *e)

@@ -17,7 +17,9 @@ bool api_export(ask *k, err *e)
     store_read_opts o = {
         .budget = ask_budget(k, 2), .names = true, .by_series = true, .by_attributes = true};
     if (!f || !f->write)
-        return err_set(e, ERR_USAGE, "format wants the name of one that `kiln formats` writes");
+        return err_set(
+            e, ERR_USAGE,
+            "format is not the name of a format that can be written, such as otlp or pprof");
     if (!params_flag(&k->p, "sums", &sums, e) || !params_flag(&k->p, "gzip", &gzip, e) ||
         !params_flag(&k->p, "attributes", &o.by_attributes, e))
         return false;

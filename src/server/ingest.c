@@ -122,6 +122,7 @@ static uint64_t *counter_of(ingest *i, verdict v)
     case VERDICT_PRESSED: return &i->n.pressed;
     case VERDICT_UNAVAILABLE: return &i->n.unavailable;
     case VERDICT_LATE: return &i->n.late;
+    case VERDICT_UNKNOWN: return &i->n.unknown;
     case VERDICT_UNAUTHENTICATED: return &i->n.unauthorized;
     case VERDICT_FOREIGN: return &i->n.foreign;
     }
@@ -249,6 +250,11 @@ static void finish(request *r)
         i->ears.rejected(i->ears.who, r->peer, r->got.n_rejected, r->got.why);
     if (r->x) {
         *http_exchange_user(r->x) = NULL;
+        if (r->why.code == ERR_SYS &&
+            r->why.sys) { /* of the store: the log has the file and errno */
+            r->why = (err){0};
+            err_set(&r->why, ERR_SYS, "new data cannot be stored at present: try again later");
+        }
         reply(r->x, &r->route, r->verdict, &r->got, &r->why);
     }
     free_request(r);

@@ -27,6 +27,7 @@ typedef struct ingest ingest;
     X(unauthorized, "requests refused: no token, or the wrong one")                                \
     X(foreign, "requests refused: web pages of others had a browser send them")                    \
     X(late, "requests whose own deadline had passed")                                              \
+    X(unknown, "requests refused: metrics, traces or a gRPC method that is not here")              \
     X(losses, "concepts that reading could not carry")
 
 typedef struct ingest_counts {

@@ -2,6 +2,7 @@
 #include "server/internal.h"
 
 #include "server/facts.h"
+#include "server/health.h"
 #include "server/origin.h"
 #include "server/page.h"
 #include "base/ban.h"
@@ -82,7 +83,7 @@ static bool give_facts(server *s, http_exchange *x, str path)
 /* Anybody may ask whether we live, and have the page, which asks for a token; the rest takes the right to write or to ask. */
 static bool is_probe(str path)
 {
-    return str_eq(path, STR("/healthz")) || str_eq(path, STR("/readyz"));
+    return str_eq(path, STR("/healthz")) || str_eq(path, STR("/readyz")) || health_is_check(path);
 }
 
 static right right_of(const http_message *m)
@@ -144,14 +145,15 @@ static const char *shown(str s, char out[SHOWN])
 static void turn_away_foreign(server *s, http_exchange *x, origin_verdict v)
 {
     const http_message *m = http_exchange_message(x);
-    char why[128], name[SHOWN];
+    char why[192], name[SHOWN];
     if (v == ORIGIN_HOST)
         snprintf(why, sizeof why,
-                 "%s is no name of this server: come by its address, or start it with --host NAME",
+                 "%s is not a name of this server: use its address, or have its operator add the "
+                 "name to `hosts`",
                  shown(m->authority, name));
     else
         snprintf(why, sizeof why,
-                 "pages of %s may not talk to this server: if they are yours, say --host NAME",
+                 "pages of %s may not use this server, unless its operator adds them to `hosts`",
                  shown(http_headers_get(&m->head, "origin"), name));
     turn_away(s, x, VERDICT_FOREIGN, why);
 }
@@ -160,10 +162,22 @@ static void turn_away_foreign(server *s, http_exchange *x, origin_verdict v)
 static bool refuse_grpc_over_http1(server *s, http_exchange *x)
 {
     receive_route r;
-    bool grpc = receive_route_of(http_exchange_message(x), &r) && r.grpc;
+    const char *why;
+    const http_message *m = http_exchange_message(x);
+    bool grpc = (receive_route_of(m, &r) || receive_is_unknown(m, &r, &why)) && r.grpc;
     if (!grpc || http_exchange_h2(x)) return false;
     r.grpc = false;
     ingest_refuse(s->ingest, x, &r, VERDICT_MEDIA, "gRPC needs HTTP/2");
+    return true;
+}
+
+/* Nobody needs a token to learn that something is not here: a client that speaks gRPC understands nothing but its own status. */
+static bool refuse_unknown(server *s, http_exchange *x)
+{
+    receive_route r;
+    const char *why;
+    if (!receive_is_unknown(http_exchange_message(x), &r, &why)) return false;
+    ingest_refuse(s->ingest, x, &r, VERDICT_UNKNOWN, why);
     return true;
 }
 
@@ -175,6 +189,11 @@ static void on_request(void *who, http_exchange *x)
     origin_verdict from = ask_origin(s, m);
     guard_verdict v = ask_guard(s, m);
     if (refuse_grpc_over_http1(s, x)) return;
+    if (health_is_check(m->path) && http_exchange_h2(x)) {
+        health_answer(x, is_ready(s));
+        return;
+    }
+    if (refuse_unknown(s, x)) return;
     if (from != ORIGIN_OURS)
         turn_away_foreign(s, x, from);
     else if (v != GUARD_OPEN)

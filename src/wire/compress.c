@@ -59,9 +59,10 @@ static bool room_grow(room *r, size_t cap)
 /* Room for at least one more byte than there is. */
 static bool room_double(room *r)
 {
-    if (r->cap == r->max)
-        return err_set(r->e, ERR_LIMIT,
-                       "decompressed size passes the limit of %zu bytes (--max-bytes)", r->max);
+    if (r->cap == r->max) {
+        err_set(r->e, ERR_LIMIT, "decompressed size passes the limit of %zu bytes", r->max);
+        return err_hint(r->e, "--max-bytes");
+    }
     return room_grow(r, r->cap > r->max / 2 ? r->max : r->cap * 2);
 }
 

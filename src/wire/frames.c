@@ -136,8 +136,9 @@ static bool fill(frames *f, size_t want, err *e)
 
 static bool too_large(frames *f, err *e)
 {
-    err_at(e, ERR_LIMIT, offset(f), "payload is larger than the limit of %zu bytes (--max-payload)",
+    err_at(e, ERR_LIMIT, offset(f), "payload is larger than the limit of %zu bytes",
            f->max_payload);
+    err_hint(e, "--max-payload");
     return fail(f);
 }
 

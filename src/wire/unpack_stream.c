@@ -131,9 +131,8 @@ static bool inflate_read(source *s, void *p, size_t n, size_t *got, err *e)
     l->made += *got;
     if (l->max && l->made > l->max) {
         l->failed = true;
-        return err_set(e, ERR_LIMIT,
-                       "decompressed size passes the limit of %" PRIu64 " bytes (--max-bytes)",
-                       l->max);
+        err_set(e, ERR_LIMIT, "decompressed size passes the limit of %" PRIu64 " bytes", l->max);
+        return err_hint(e, "--max-bytes");
     }
     return true;
 }

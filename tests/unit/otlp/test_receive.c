@@ -61,6 +61,59 @@ static void test_routes(void **state)
     }
 }
 
+/* What is not here: any gRPC method that is none of ours and the other signals of OTLP.  The answer is in the sender's protocol. */
+static void test_unknown(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *type;
+        const char *why; /* NULL: somebody answers it */
+    } unknowns[] = {
+        {"/opentelemetry.proto.collector.metrics.v1.MetricsService/Export", "application/grpc",
+         "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT"},
+        {"/opentelemetry.proto.collector.trace.v1.TraceService/Export", "application/grpc+proto",
+         "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT"},
+        {"/v1/metrics", "application/x-protobuf", "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT"},
+        {"/v1/traces", "application/json", "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT"},
+        {"/a.b.C/Do", "application/grpc", "no such method"},
+        {"/", "application/grpc", "no such method"},
+        {"/v1/profiles", "application/grpc", "no such method"},
+        {"/grpc.health.v1.Health/Watch", "application/grpc", "Watch"},
+        {"/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export",
+         "application/grpc+json", "application/grpc+proto"},
+        {"/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export",
+         "application/grpc", NULL},
+        {"/v1/profiles", "application/x-protobuf", NULL},
+        {"/v1/logs", "application/json", NULL},
+        {"/nowhere", "text/plain", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(unknowns); i++) {
+        http_message m = {.path = str_of(unknowns[i].path), .method = STR("POST")};
+        head(&m, "content-type", unknowns[i].type);
+        receive_route r;
+        const char *why = "";
+        bool unknown = receive_is_unknown(&m, &r, &why);
+        if (unknown != (unknowns[i].why != NULL) || (unknown && !strstr(why, unknowns[i].why)))
+            fail_msg("%s: %s", unknowns[i].path, why);
+        if (unknown) {
+            receive_reply reply;
+            err e = {0};
+            err_set(&e, ERR_USAGE, "%s", why);
+            receive_answer(&r, VERDICT_UNKNOWN, NULL, &e, 0, &reply);
+            assert_int_equal(reply.status, r.grpc ? 200 : 404);
+            assert_int_equal(r.grpc, !strncmp(unknowns[i].type, "application/grpc", 16));
+            if (r.grpc) assert_true(str_eq(reply.trailers[0].value, STR("12")));
+            receive_reply_free(&reply);
+        }
+        http_message_free(&m);
+    }
+    assert_true(receive_has_service(
+        STR("opentelemetry.proto.collector.profiles.v1development.ProfilesService")));
+    assert_true(receive_has_service(STR("opentelemetry.proto.collector.logs.v1.LogsService")));
+    assert_false(receive_has_service(STR("opentelemetry.proto.collector.profiles")));
+    assert_false(receive_has_service(STR("")));
+}
+
 /* ---- requests ---- */
 
 static str otlp_bytes(arena *a)
@@ -485,9 +538,10 @@ static void test_broken_record(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_routes),       cmocka_unit_test(test_requests),
-        cmocka_unit_test(test_answers),      cmocka_unit_test(test_logs),
-        cmocka_unit_test(test_logs_stopped), cmocka_unit_test(test_partial),
-        cmocka_unit_test(test_nothing_left), cmocka_unit_test(test_broken_record)};
+        cmocka_unit_test(test_routes),       cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_requests),     cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_logs),         cmocka_unit_test(test_logs_stopped),
+        cmocka_unit_test(test_partial),      cmocka_unit_test(test_nothing_left),
+        cmocka_unit_test(test_broken_record)};
     return cmocka_run_group_tests_name("receive", tests, NULL, NULL);
 }

@@ -1,0 +1,30 @@
+#include "server/client_err.h"
+
+#include "base/ban.h"
+#include <string.h>
+
+/* "/var/lib/kiln/2026-01-02.db: damaged" becomes "2026-01-02.db: damaged", the directory itself "the store". */
+static void hide_dir(char *msg, size_t size, const char *dir)
+{
+    size_t n = dir ? strlen(dir) : 0;
+    for (char *at = msg; n && (at = strstr(at, dir));) {
+        char rest[sizeof((err *)0)->msg];
+        bool inside = at[n] == '/';
+        snprintf(rest, sizeof rest, "%s", at + n + inside);
+        snprintf(at, size - (size_t)(at - msg), "%s%s", inside ? "" : "the store", rest);
+        at += inside ? 0 : sizeof "the store" - 1;
+    }
+}
+
+void client_err(const err *e, const char *store_dir, err *out)
+{
+    *out = *e;
+    out->hint = NULL;
+    if (e->code == ERR_SYS) { /* errno and the file are the operator's */
+        *out = (err){0};
+        err_set(out, ERR_SYS, "the store cannot be read or written at present");
+        return;
+    }
+    hide_dir(out->msg, sizeof out->msg, store_dir);
+    hide_dir(out->path, sizeof out->path, store_dir);
+}
