@@ -16,7 +16,7 @@ export function Nothing(p: { sel: Selection; answer: Answer; go(s: Partial<Selec
                 <pre>
                     {`kiln send profile.pb.gz --to ${location.origin}
 kiln run --to ${location.origin} -- ./program
-OTEL_EXPORTER_OTLP_ENDPOINT=${location.origin}`}
+OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT=${location.origin}/v1development/profiles`}
                 </pre>
                 <p>What arrives is shown here.</p>
             </div>
