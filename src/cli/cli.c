@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include "base/utf8.h"
 #include "base/ban.h"
 #include <errno.h>
 #include <unistd.h>
@@ -23,6 +24,23 @@ bool cli_flush(cli *c)
     return ok;
 }
 
+/* Names of files and texts of inputs are in messages: what a terminal would act on becomes `?`. */
+static void hide_harmful(char *line)
+{
+    uint32_t code;
+    size_t n, to = 0;
+    for (size_t i = 0, all = strlen(line); i < all; i += n) {
+        bool harmful = utf8_harmful(line + i, all - i, &n, &code);
+        if (harmful && code != '\n' && code != '\t') {
+            line[to++] = '?';
+            continue;
+        }
+        memmove(line + to, line + i, n);
+        to += n;
+    }
+    line[to] = '\0';
+}
+
 static void say(cli *c, const char *fmt, va_list ap) PRINTF(2, 0);
 
 static void say(cli *c, const char *fmt, va_list ap)
@@ -30,6 +48,7 @@ static void say(cli *c, const char *fmt, va_list ap)
     cli_status(c, "%s", "");
     char line[1024];
     vsnprintf(line, sizeof line, fmt, ap);
+    hide_harmful(line);
     bool color = c->term_err.color;
     fprintf(stderr, "%skiln:%s %s\n", paint_on(color, PAINT_BOLD), paint_on(color, PAINT_OFF),
             line);
