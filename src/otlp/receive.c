@@ -280,12 +280,14 @@ static bool is_one(const receive_route *r, const received *got, err *e)
     return err_set(e, ERR_MALFORMED, "a stream of messages: send them one by one, or to /upload");
 }
 
-static verdict read_profiles(const receive_route *r, const read_opts *o, arena *a, received *out,
-                             err *e)
+static verdict read_profiles(const receive_route *r, const read_opts *o, bool no_sift, arena *a,
+                             received *out, err *e)
 {
     document d;
     if (format_read(out->payload, o, a, &d, e)) return out->doc = d, VERDICT_TAKEN;
-    if (r->kind == RECEIVE_PROFILES && receive_sift(&d, o, a, out, e)) return VERDICT_TAKEN;
+    if (r->kind != RECEIVE_PROFILES) return failed(e);
+    if (no_sift) return out->sift = e->code == ERR_MALFORMED, failed(e);
+    if (receive_sift(&d, o, a, out, e)) return VERDICT_TAKEN;
     return failed(e);
 }
 
@@ -308,7 +310,7 @@ verdict receive_read(const receive_route *r, const http_message *m, const receiv
     if (r->kind == RECEIVE_LOGS)
         v = read_logs(out->payload, &read, a, out, e);
     else
-        v = read_profiles(r, &read, a, out, e);
+        v = read_profiles(r, &read, o->no_sift, a, out, e);
     if (v == VERDICT_TAKEN && !is_one(r, out, e)) v = VERDICT_MALFORMED;
     out->n_items = out->doc.model.profiles.n + out->n_rejected;
     if (v == VERDICT_TAKEN) recognise(out);

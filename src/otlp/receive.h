@@ -60,6 +60,8 @@ typedef struct received {
     size_t n_items;                      /* profiles, or log records */
     size_t n_rejected;                   /* of these, reported in the partial success */
     size_t rejected_by[RECEIVE_REASONS]; /* they add up to n_rejected */
+    bool
+        sift; /* VERDICT_MALFORMED under no_sift: some profiles may be valid, read it again without */
     char why[RECEIVE_TEXT];
     char recognised
         [48]; /* "otlp 1.9", "otlp-json", "pprof", "splunk-logs": our words, no sender's */
@@ -71,6 +73,9 @@ typedef struct received {
 typedef struct receive_opts {
     size_t max_message; /* bytes after decompression; 0: 256 MiB */
     ledger *ledger;     /* what could not be carried; may be NULL */
+    bool
+        no_sift; /* do not look for the valid profiles of a request that breaks a rule, which takes ten times as long as reading it:
+                     `sift` of the result is set instead */
 } receive_opts;
 
 /* Reads the request.  A profile that breaks a rule does not fail it: the others are read and `why` has counts and reasons, with

@@ -10,7 +10,9 @@
 
 #define IN_LOOP ((size_t)256 << 10)
 #define QUICK_IN_LOOP 4 /* times IN_LOOP: of what is read as fast as it comes */
-#define LOOP_MEMORY 16  /* times that: what needs more is read again in the pool */
+#define SIFT_IN_LOOP                                                                               \
+    ((size_t)16 << 10) /* bytes of a body with broken profiles that is sifted in the loop */
+#define LOOP_MEMORY 16 /* times that: what needs more is read again in the pool */
 #define MAX_MESSAGE ((size_t)128 << 20)
 #define MEMORY ((size_t)160 << 20)
 #define SHARE 4 /* of message and memory: what needs more is read again when no other such one is */
@@ -415,10 +417,11 @@ static void read_here(request *r)
     i->scratch.budget = memory < r->memory ? memory : r->memory;
     i->ledger.n = 0;
     receive_opts o = {.max_message = most < r->max_message ? most : r->max_message,
-                      .ledger = &i->ledger};
+                      .ledger = &i->ledger,
+                      .no_sift = http_exchange_message(r->x)->body.n > SIFT_IN_LOOP};
     r->verdict =
         receive_read(&r->route, http_exchange_message(r->x), &o, &i->scratch, &r->got, &r->why);
-    if (r->verdict == VERDICT_TOO_LARGE && !all) {
+    if ((r->verdict == VERDICT_TOO_LARGE && !all) || r->got.sift) {
         r->why = (err){0};
         read_in_pool(r);
     } else {

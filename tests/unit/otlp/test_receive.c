@@ -485,6 +485,27 @@ static void test_partial(void **state)
     }
 }
 
+/* Who has no time now is told that it is worth the time. */
+static void test_no_sift(void **state)
+{
+    (void)state;
+    for (int broken = 0; broken < 2; broken++) {
+        arena a = {0};
+        http_message m;
+        receive_route r;
+        received got;
+        err e = {0};
+        fill_request(&m, WAY_HTTP, &(batch_opts){.stack = {0, broken ? 99 : 0, 0}});
+        assert_true(receive_route_of(&m, &r));
+        verdict v = receive_read(&r, &m, &(receive_opts){.no_sift = true}, &a, &got, &e);
+        assert_int_equal(v, broken ? VERDICT_MALFORMED : VERDICT_TAKEN);
+        assert_int_equal(got.sift, broken);
+        assert_int_equal(got.n_rejected, 0);
+        http_message_free(&m);
+        arena_free(&a);
+    }
+}
+
 /* Nothing valid is left: the request fails as a whole, with the first reason.  So it does on bytes that are not protobuf. */
 static void test_nothing_left(void **state)
 {
@@ -541,7 +562,7 @@ int main(void)
         cmocka_unit_test(test_routes),       cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_requests),     cmocka_unit_test(test_answers),
         cmocka_unit_test(test_logs),         cmocka_unit_test(test_logs_stopped),
-        cmocka_unit_test(test_partial),      cmocka_unit_test(test_nothing_left),
-        cmocka_unit_test(test_broken_record)};
+        cmocka_unit_test(test_partial),      cmocka_unit_test(test_no_sift),
+        cmocka_unit_test(test_nothing_left), cmocka_unit_test(test_broken_record)};
     return cmocka_run_group_tests_name("receive", tests, NULL, NULL);
 }
