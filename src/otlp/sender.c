@@ -5,10 +5,10 @@
 #include "otlp/answer.h"
 #include "otlp/backoff.h"
 #include "otlp/split.h"
+#include "otlp/trouble.h"
 #include "base/ban.h"
 
 #define MAX_AGE_NS (300 * NS_PER_S)
-#define SAY_AGAIN_NS (60 * NS_PER_S)
 enum { MAX_REQUEST = 64 << 20, MAX_HEADERS = 40 };
 
 /* A request in flight and its connection. */
@@ -37,12 +37,7 @@ struct sender {
     bool draining;
     uint64_t deadline;
 
-    bool failing; /* an outage that was said */
-    uint64_t said_at, failed;
-    char said[256];     /* the last trouble that was said */
-    char why[256];      /* the last trouble */
-    spool_lost dropped; /* by the spool, and not yet said */
-    uint64_t dropped_said_at;
+    trouble trouble;
 };
 
 static void pump(sender *s);
@@ -75,11 +70,6 @@ const char *outcome_name(outcome o)
 
 /* ---- what is told ---- */
 
-static void say(sender *s, const char *sentence)
-{
-    if (s->o.say) s->o.say(s->o.who, sentence);
-}
-
 /* The one thing to do about a peer that is not what we took it for. */
 static void advise(const slot *k, char *out, size_t n)
 {
@@ -105,44 +95,7 @@ static void advise(const slot *k, char *out, size_t n)
 
 static void say_trouble(sender *s, const char *text)
 {
-    char line[512];
-    uint64_t now = loop_now(s->loop);
-    s->failed++;
-    snprintf(s->why, sizeof s->why, "%s", text);
-    if (s->failing && (now - s->said_at < SAY_AGAIN_NS || !strcmp(s->said, s->why))) return;
-    s->failing = true;
-    s->said_at = now;
-    memcpy(s->said, s->why, sizeof s->said);
-    snprintf(line, sizeof line, "%s: %s", otlp_signal_name(s->o.config->signal), text);
-    say(s, line);
-}
-
-/* At once, then once a minute with the number since. */
-static void say_dropped(sender *s, bool now)
-{
-    char line[200];
-    uint64_t at = loop_now(s->loop);
-    if (!s->dropped.batches) return;
-    if (!now && s->dropped_said_at && at - s->dropped_said_at < SAY_AGAIN_NS) return;
-    snprintf(line, sizeof line,
-             "%s: the spool is full: its oldest %zu batches with %llu items were dropped",
-             otlp_signal_name(s->o.config->signal), s->dropped.batches,
-             (unsigned long long)s->dropped.items);
-    s->dropped = (spool_lost){0};
-    s->dropped_said_at = at;
-    say(s, line);
-}
-
-static void say_recovered(sender *s)
-{
-    char line[128];
-    say_dropped(s, true);
-    if (!s->failing) return;
-    snprintf(line, sizeof line, "%s: delivered again after %llu failures",
-             otlp_signal_name(s->o.config->signal), (unsigned long long)s->failed);
-    s->failing = false;
-    s->failed = 0;
-    say(s, line);
+    trouble_failed(&s->trouble, loop_now(s->loop), text);
 }
 
 static _Atomic uint64_t *counter_of(sender *s, outcome o)
@@ -231,12 +184,11 @@ static void spool_one(sender *s, otlp_batch *b)
     const world *w = loop_world(s->loop);
     bool ok = spool_put(s->o.spool, bytes_of(b), b->items, w->wall(w->who), &lost, &e);
     otlp_count(&s->o.counters->items_spool_lost, lost.items);
-    s->dropped.batches += lost.batches;
-    s->dropped.items += lost.items;
-    say_dropped(s, false);
+    if (!ok) lost.batches++, lost.items += b->items; /* settled as lost, and counted there */
     char text[400];
     if (!ok) say_trouble(s, err_text(&e, text, sizeof text));
-    settle(s, b, ok ? OUTCOME_SPOOLED : OUTCOME_LOST, 0, ok ? s->why : text);
+    trouble_dropped(&s->trouble, loop_now(s->loop), &lost);
+    settle(s, b, ok ? OUTCOME_SPOOLED : OUTCOME_LOST, 0, ok ? s->trouble.why : text);
 }
 
 /* Everything that waits in memory goes somewhere else. */
@@ -449,7 +401,7 @@ static void take_answer(slot *k, answer *a)
         if (a->text[0])
             say_trouble(s, a->text);
         else
-            say_recovered(s);
+            trouble_over(&s->trouble, loop_now(s->loop));
         settle(s, take_back(k), a->kind == ANSWER_PARTIAL ? OUTCOME_PARTIAL : OUTCOME_ACCEPTED,
                a->rejected, a->text);
         return;
@@ -526,6 +478,7 @@ sender *sender_open(loop *l, const sender_opts *o, err *e)
     if (s->o.in_flight > SENDER_IN_FLIGHT) s->o.in_flight = SENDER_IN_FLIGHT;
     snprintf(s->agent, sizeof s->agent, "%s%sOTel-OTLP-Exporter-C/" KILN_VERSION,
              o->agent ? o->agent : "", o->agent ? " " : "");
+    s->trouble = (trouble){.signal = o->config->signal, .say = o->say, .who = o->who};
     s->begin = (loop_timer){.due = on_wait, .who = s};
     if (start(s, e)) {
         loop_arm(l, &s->begin, 0); /* in the loop's thread: looking up the host may take time */
@@ -554,8 +507,9 @@ void sender_close(sender *s)
     loop_disarm(s->loop, &s->begin);
     loop_disarm(s->loop, &s->wait);
     stop_slots(s);
-    put_away(s, OUTCOME_UNSENT, s->failing ? s->why : "there was no time to send it");
-    say_dropped(s, true);
+    put_away(s, OUTCOME_UNSENT,
+             s->trouble.failing ? s->trouble.why : "there was no time to send it");
+    trouble_end(&s->trouble, loop_now(s->loop));
     tls_context_close(s->tls);
     spool_close(s->o.spool);
     free(s);
@@ -563,7 +517,7 @@ void sender_close(sender *s)
 
 void sender_spill(sender *s)
 {
-    if (s->o.spool && s->first) put_away(s, OUTCOME_UNSENT, s->why);
+    if (s->o.spool && s->first) put_away(s, OUTCOME_UNSENT, s->trouble.why);
 }
 
 void sender_add(sender *s, otlp_batch *b)
@@ -586,6 +540,6 @@ void sender_drain(sender *s, uint64_t deadline)
 {
     s->draining = true;
     s->deadline = deadline;
-    if (s->wait.armed && s->wait.at > deadline) put_away(s, OUTCOME_UNSENT, s->why);
+    if (s->wait.armed && s->wait.at > deadline) put_away(s, OUTCOME_UNSENT, s->trouble.why);
     pump(s);
 }

@@ -445,9 +445,11 @@ static void test_spool_full(void **state)
     sender_close(f.sender);
     loop_close(f.loop);
     assert_string_equal(
-        f.said[1], "profiles: the spool is full: its oldest 1 batches with 2 items were dropped");
+        f.said[1],
+        "profiles: the spool dropped 1 batches with 2 items: it is full, or its disk fails");
     assert_string_equal(
-        f.said[2], "profiles: the spool is full: its oldest 1 batches with 2 items were dropped");
+        f.said[2],
+        "profiles: the spool dropped 1 batches with 2 items: it is full, or its disk fails");
     remove_spool(at);
 }
 
