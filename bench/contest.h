@@ -28,7 +28,8 @@ typedef enum role {
     ROLE_WALK,     /* the base of decoding is the fastest of these */
     ROLE_PEER,     /* protobuf C++, yajl */
     ROLE_PORTABLE, /* Kiln without vector instructions */
-    ROLE_VECTOR,   /* Kiln as it ships */
+    ROLE_AVX2,     /* Kiln with AVX2 */
+    ROLE_AVX512,   /* Kiln with AVX-512 */
 } role;
 
 typedef struct contestant {

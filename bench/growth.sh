@@ -5,7 +5,7 @@
 #
 # Instructions per byte of input at 1x, 10x and 100x, counted by callgrind: exact, and deaf to other
 # jobs on the machine.  Exit 4 when 100x costs more than TOLERANCE times 1x a byte.  valgrind knows
-# AVX2 but not AVX-512, so "vector" paths run as that machine would choose them.
+# AVX2 but not AVX-512, so "decode" and "encode" count the AVX2 path.
 set -eu
 build=${1:?usage: growth.sh BUILD_DIR [OPERATION...]}
 shift

@@ -1,4 +1,4 @@
-/* kiln.c - Kiln as contestants: the portable path and the one with vector instructions.
+/* kiln.c - Kiln as contestants: each path that the machine runs.
  *
  * Memory is reused as a server would: the arena is reset, the buffer emptied, between messages. */
 #include "contest.h"
@@ -33,21 +33,20 @@ static bool complain(const char *what, const material *in, const err *e)
 }
 
 /* Not allocated: the harness counts every malloc between open and the first result. */
-static void *open_portable(const material *in)
-{
-    static codec c;
-    (void)in;
-    c = (codec){.simd = SIMD_OFF};
-    return &c;
-}
-
-static void *open_vector(const material *in)
-{
-    static codec c;
-    (void)in;
-    c = (codec){.simd = SIMD_AUTO};
-    return &c;
-}
+#define OPEN(id, mode)                                                                             \
+    static void *open_##id(const material *in)                                                     \
+    {                                                                                              \
+        static codec c;                                                                            \
+        (void)in;                                                                                  \
+        c = (codec){.simd = (mode)};                                                               \
+        return simd_runs(mode) ? &c : NULL;                                                        \
+    }
+OPEN(portable, SIMD_PORTABLE)
+OPEN(avx2, SIMD_AVX2)
+OPEN(avx512, SIMD_AVX512)
+#ifdef BENCH_JSON
+OPEN(auto, SIMD_AUTO)
+#endif
 
 static bool decode(void *self, const material *in)
 {
@@ -91,9 +90,10 @@ contestants kiln_contestants(void)
 {
     static const contestant v[] = {
         {"kiln portable", ROLE_PORTABLE, MATERIAL_OTLP, open_portable, decode, encode, close_codec},
-        {"kiln vector", ROLE_VECTOR, MATERIAL_OTLP, open_vector, decode, encode, close_codec},
+        {"kiln avx2", ROLE_AVX2, MATERIAL_OTLP, open_avx2, decode, encode, close_codec},
+        {"kiln avx512", ROLE_AVX512, MATERIAL_OTLP, open_avx512, decode, encode, close_codec},
 #ifdef BENCH_JSON
-        {"kiln json", ROLE_PORTABLE, MATERIAL_JSON, open_vector, decode_json, NULL, close_codec},
+        {"kiln json", ROLE_PORTABLE, MATERIAL_JSON, open_auto, decode_json, NULL, close_codec},
 #endif
     };
     return (contestants){v, sizeof v / sizeof *v};

@@ -58,12 +58,12 @@ static bool encode(work *w) { return otlp_encode(&w->m, NULL, &w->out, &w->e); }
 
 static bool decode_portable(work *w)
 {
-    return otlp_decode(w->p, w->n, &(otlp_decode_opts){.simd = SIMD_OFF}, &w->a, &w->m, &w->e);
+    return otlp_decode(w->p, w->n, &(otlp_decode_opts){.simd = SIMD_PORTABLE}, &w->a, &w->m, &w->e);
 }
 
 static bool encode_portable(work *w)
 {
-    return otlp_encode(&w->m, &(otlp_encode_opts){.simd = SIMD_OFF}, &w->out, &w->e);
+    return otlp_encode(&w->m, &(otlp_encode_opts){.simd = SIMD_PORTABLE}, &w->out, &w->e);
 }
 #endif
 #ifdef BENCH_CANONICAL

@@ -1,4 +1,5 @@
-/* Packed indices: the vector kernels read and write what the portable ones do, failures included. */
+/* Packed indices: the kernels of every path that the machine runs read and write what
+ * the portable ones do, failures included. */
 #include "wire/otlp_hot.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@
     } while (0)
 
 /* Any bytes as varints. */
-static void read_both(const uint8_t *p, size_t n)
+static void read_same(const hot_path *path, const uint8_t *p, size_t n)
 {
     uint8_t *in = malloc(n + HOT_MARGIN);
     uint32_t *a = malloc((n + HOT_SLACK) * sizeof *a), *b = malloc((n + HOT_SLACK) * sizeof *b);
@@ -25,7 +26,7 @@ static void read_both(const uint8_t *p, size_t n)
         if (n) memcpy(in, p, n);
         uint32_t max_a = 7, max_b = 7;
         ptrdiff_t got_a = packed_u32_portable(in, in + n, a, &max_a),
-                  got_b = packed_u32_avx512(in, in + n, b, &max_b);
+                  got_b = path->packed_u32(in, in + n, b, &max_b);
         HOLDS(got_a == got_b);
         HOLDS(got_a <= (ptrdiff_t)n);
         if (got_a >= 0) HOLDS(max_a == max_b);
@@ -37,23 +38,22 @@ static void read_both(const uint8_t *p, size_t n)
 }
 
 /* Any numbers written, and read back. */
-static void write_both(const uint8_t *p, size_t n)
+static void write_same(const hot_path *path, const uint8_t *p, size_t n)
 {
     size_t count = n / 4, room = count * 5 + PACKED_PUT_ROOM;
-    uint32_t *v = malloc(n + 4), *back = malloc((room + HOT_SLACK) * sizeof *back);
+    uint32_t *v = malloc(count * 4 + 1), *back = malloc((room + HOT_SLACK) * sizeof *back);
     uint8_t *a = malloc(room + 1), *b = malloc(room + HOT_MARGIN);
     HOLDS(v && back && a && b);
     if (count) memcpy(v, p, count * 4);
     /* Few bits are what indices have: the first number says how many to keep. */
     uint32_t keep = count && (v[0] & 1) ? (1u << (v[0] >> 1 & 31)) - 1 : UINT32_MAX;
     for (size_t i = 0; i < count; i++) v[i] &= keep;
-    uint8_t *x = packed_put_portable(a + room, v, count),
-            *y = packed_put_avx512(b + room, v, count);
+    uint8_t *x = packed_put_portable(a + room, v, count), *y = path->packed_put(b + room, v, count);
     size_t len = (size_t)(a + room - x);
     HOLDS(len == (size_t)(b + room - y));
     HOLDS(len == 0 || memcmp(x, y, len) == 0);
     uint32_t max = 0;
-    HOLDS(packed_u32_avx512(y, y + len, back, &max) == (ptrdiff_t)count);
+    HOLDS(path->packed_u32(y, y + len, back, &max) == (ptrdiff_t)count);
     HOLDS(count == 0 || memcmp(back, v, count * 4) == 0);
     free(v);
     free(back);
@@ -65,8 +65,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
-    if (!hot_has_avx512()) return 0;
-    read_both(p, n);
-    write_both(p, n);
+    for (simd_mode s = SIMD_PORTABLE; s < SIMD_MODES; s++) {
+        if (!simd_runs(s)) continue;
+        read_same(hot_path_of(s), p, n);
+        write_same(hot_path_of(s), p, n);
+    }
     return 0;
 }

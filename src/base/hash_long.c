@@ -5,7 +5,7 @@
 
 uint64_t hash_long(const void *p, size_t n)
 {
-#if defined(__x86_64__) && defined(KILN_AVX512)
+#ifdef KILN_X86_VECTOR
     if (n >= 1024 && __builtin_cpu_supports("avx2")) return hash_long_avx2(p, n);
 #endif
     return XXH3_64bits(p ? p : "", n);

@@ -460,7 +460,7 @@ bool pprof_decode(str bytes, const pprof_read_opts *o, arena *a, model *out, err
             .e = e,
             .ledger = o->ledger,
             .lenient = o->lenient,
-            .packed = hot_has_avx512() ? packed_u32_avx512 : packed_u32_portable};
+            .packed = hot_path_of(SIMD_AUTO)->packed_u32};
     if (!builder_init(&r.b, a)) return pp_limit(&r);
     r.b.borrow = true;
     return pp_scan(&r) && reserve(&r) && pp_tables(&r) && pp_samples(&r) && finish(&r, out);

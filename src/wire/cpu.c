@@ -1,31 +1,55 @@
+#include "wire/cpu.h"
 #include "wire/otlp_hot.h"
 
 #include "base/ban.h"
 
-#if defined(__x86_64__) && defined(KILN_AVX512)
-bool hot_has_avx512(void)
+#define PATH(suffix)                                                                               \
+    {                                                                                              \
+        hot_samples_##suffix, hot_dictionary_##suffix, packed_u32_##suffix, packed_put_##suffix    \
+    }
+
+static const hot_path paths[SIMD_MODES] = {
+    [SIMD_PORTABLE] = PATH(portable),
+#ifdef KILN_X86_VECTOR
+    [SIMD_AVX2] = PATH(avx2),
+    [SIMD_AVX512] = PATH(avx512),
+#endif
+};
+
+static bool has_avx2(void)
 {
+#ifdef KILN_X86_VECTOR
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+           __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+#else
+    return false;
+#endif
+}
+
+static bool has_avx512(void)
+{
+#ifdef KILN_X86_VECTOR
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
            __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("bmi2");
-}
 #else
-/* No vector path in this build: the portable one answers under its names. */
-bool hot_has_avx512(void) { return false; }
-bool hot_samples_avx512(hot *h, const uint8_t *p, const uint8_t *q, profile *out)
-{
-    return hot_samples_portable(h, p, q, out);
-}
-bool hot_dictionary_avx512(hot *h, const uint8_t *p, const uint8_t *q)
-{
-    return hot_dictionary_portable(h, p, q);
-}
-ptrdiff_t packed_u32_avx512(const uint8_t *p, const uint8_t *q, uint32_t *to, uint32_t *max)
-{
-    return packed_u32_portable(p, q, to, max);
-}
-uint8_t *packed_put_avx512(uint8_t *w, const uint32_t *v, size_t n)
-{
-    return packed_put_portable(w, v, n);
-}
+    return false;
 #endif
+}
+
+bool simd_runs(simd_mode m)
+{
+    return m == SIMD_AVX512 ? has_avx512() : m == SIMD_AVX2 ? has_avx2() : true;
+}
+
+const char *simd_name(simd_mode m)
+{
+    static const char *const names[SIMD_MODES] = {"auto", "portable", "avx2", "avx512"};
+    return names[m];
+}
+
+const hot_path *hot_path_of(simd_mode m)
+{
+    if (m == SIMD_AUTO) m = has_avx512() ? SIMD_AVX512 : SIMD_AVX2;
+    return &paths[simd_runs(m) ? m : SIMD_PORTABLE];
+}

@@ -4,9 +4,8 @@
 #include "base/err.h"
 #include "model/ledger.h"
 #include "model/model.h"
+#include "wire/cpu.h"
 #include "wire/layout.h"
-
-typedef enum simd_mode { SIMD_AUTO, SIMD_OFF } simd_mode;
 
 /* Named limits; 0 in the options means the default. */
 enum {

@@ -333,15 +333,15 @@ static bool carry_temporality(decoder *x)
 static bool decode_columns(const void *p, size_t n, layout l, const otlp_decode_opts *o, arena *a,
                            model *out, err *e)
 {
-    bool vector = o->simd == SIMD_AUTO && hot_has_avx512();
+    const hot_path *path = hot_path_of(o->simd);
     decoder x = {.h = {.safe = (const uint8_t *)p + (n > HOT_MARGIN ? n - HOT_MARGIN : 0),
                        .a = a,
                        .m = out,
                        .layout = l,
                        .lenient = o->lenient,
                        .other = other_field},
-                 .samples = vector ? hot_samples_avx512 : hot_samples_portable,
-                 .dictionary = vector ? hot_dictionary_avx512 : hot_dictionary_portable,
+                 .samples = path->samples,
+                 .dictionary = path->dictionary,
                  .ledger = o->ledger};
     reserve(&x.h, n);
     /* The first offset, 0; and pools that exist though nothing may go into them: the hot loops add

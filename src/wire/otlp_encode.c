@@ -510,11 +510,10 @@ bool otlp_encode(const model *m, const otlp_encode_opts *o, buf *out, err *e)
         return ok && (!out->failed || err_set(e, ERR_LIMIT, "the message does not fit"));
     }
     buf_reset(out);
-    bool vector = o->simd == SIMD_AUTO && hot_has_avx512();
     encoder x = {.m = m,
                  .base = (uint8_t *)out->p,
                  .limit = out->limit,
-                 .packed = vector ? packed_put_avx512 : packed_put_portable,
+                 .packed = hot_path_of(o->simd)->packed_put,
                  .layout = o->layout == LAYOUT_1_9 ? LAYOUT_1_9 : LAYOUT_1_10,
                  .a.seed = m->seed,
                  .refs = o->string_refs && o->layout != LAYOUT_1_9};

@@ -1,7 +1,7 @@
 /* wire/otlp_hot.h - the part of the decoder that sees every byte: dictionary entries and samples.
  *
- * Compiled twice from otlp_hot.inc: portable C, and with AVX-512 for packed indices.  Nothing here
- * says where an error is: a failure makes otlp_decode run otlp_locate over the same bytes, which
+ * Compiled three times from otlp_hot.inc: portable C, and with AVX2 and AVX-512 for packed indices.
+ * cpu.c chooses.  Nothing here says where an error is: a failure makes otlp_decode run otlp_locate over the same bytes, which
  * knows.  So the fast path carries no offsets and no paths.
  *
  * Reading past a message: a varint may be read up to HOT_MARGIN bytes past the end of its message as
@@ -10,6 +10,7 @@
 #pragma once
 #include "base/arena.h"
 #include "model/model.h"
+#include "wire/cpu.h"
 #include "wire/layout.h"
 
 enum { HOT_MARGIN = 96, HOT_SLACK = 64 /* entries a vector store may write past a pool's end */ };
@@ -48,22 +49,31 @@ typedef bool hot_samples_fn(hot *h, const uint8_t *p, const uint8_t *q, profile 
  * otlp_decode_attribute. */
 typedef bool hot_dictionary_fn(hot *h, const uint8_t *p, const uint8_t *q);
 
-hot_samples_fn hot_samples_portable, hot_samples_avx512;
-hot_dictionary_fn hot_dictionary_portable, hot_dictionary_avx512;
+hot_samples_fn hot_samples_portable, hot_samples_avx2, hot_samples_avx512;
+hot_dictionary_fn hot_dictionary_portable, hot_dictionary_avx2, hot_dictionary_avx512;
 
 /* Packed varints [p, q) to the low 32 bits each; the count, or -1 when the last one is cut off or
  * one is overlong.  *max becomes the largest.  to[] has room for q - p entries and HOT_SLACK more; at
- * least HOT_MARGIN bytes after q are readable.  Both give the same answer: fuzz/packed.c. */
+ * least HOT_MARGIN bytes after q are readable.  All give the same answer: fuzz/packed.c. */
 typedef ptrdiff_t packed_u32_fn(const uint8_t *p, const uint8_t *q, uint32_t *to, uint32_t *max);
-packed_u32_fn packed_u32_portable, packed_u32_avx512;
+packed_u32_fn packed_u32_portable, packed_u32_avx2, packed_u32_avx512;
 
 /* n varints that end just before w; returns where they begin.  There is room for 5n bytes and
  * PACKED_PUT_ROOM more, which may be written to. */
 enum { PACKED_PUT_ROOM = 64 };
 typedef uint8_t *packed_put_fn(uint8_t *w, const uint32_t *v, size_t n);
-packed_put_fn packed_put_portable, packed_put_avx512;
+packed_put_fn packed_put_portable, packed_put_avx2, packed_put_avx512;
 
-bool hot_has_avx512(void); /* this machine runs the vector path */
+/* One compiled variant. */
+typedef struct hot_path {
+    hot_samples_fn *samples;
+    hot_dictionary_fn *dictionary;
+    packed_u32_fn *packed_u32;
+    packed_put_fn *packed_put;
+} hot_path;
+
+/* The variant of that mode; the portable one where simd_runs(m) is false. */
+const hot_path *hot_path_of(simd_mode m);
 
 /* ---- cold parts of the same walk, in otlp_cold.c ---- */
 
