@@ -78,11 +78,24 @@ bool embedded_settle(embedded *x, uint64_t *through, err *e)
     return true;
 }
 
+static void list_again(embedded *x, day_name name)
+{
+    database d = {0};
+    day_opts o = x->files;
+    o.write = false;
+    if (database_open(&d, &o, name, NULL)) embedded_list_file(x, &d, name);
+    database_close(&d);
+}
+
+/* A file may not hold less than its line in the manifest says: the line goes before, and comes back with new figures. */
 bool embedded_trim_file(embedded *x, day_name name, uint64_t before, day_trimmed *out, err *e)
 {
     char text[DAY_NAME];
     let_go(x, name);
-    if (!day_trim(&x->files, name, x->o.memory / 4, before, out, e)) return false;
+    if (!embedded_unlist_file(x, name, false, e)) return false;
+    bool ok = day_trim(&x->files, name, x->o.memory / 4, before, out, e);
+    list_again(x, name);
+    if (!ok) return false;
     if (!out->n_profiles && !out->n_raw) return true;
     day_name_text(name, text);
     embedded_say(x, STORE_REMOVED,

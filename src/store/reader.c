@@ -84,7 +84,14 @@ static bool is_as_listed(reader *r, day *d, err *e)
     const manifest_file *entry = manifest_find(&r->listed, d->name);
     manifest_file now;
     if (!entry || (d->compared && d->compared == entry->through + 1)) return true;
-    if (!manifest_facts(&d->db, d->name, &now, e) || !manifest_holds(entry, &now, e)) return false;
+    if (!manifest_facts(&d->db, d->name, &now, e)) return false;
+    if (!manifest_holds(entry, &now,
+                        NULL)) { /* retention may have taken a part of it since the line was read */
+        if (!manifest_load(&r->listed, r->o.dir, NULL)) return true;
+        entry = manifest_find(&r->listed, d->name);
+        if (!entry) return true;
+        if (!manifest_holds(entry, &now, e)) return false;
+    }
     d->compared = entry->through + 1;
     return true;
 }

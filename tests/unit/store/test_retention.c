@@ -335,6 +335,39 @@ static void keeps_age_to_the_hour(void **state)
     end(t);
 }
 
+/* A reader whose manifest is older than a removal finds no damage. */
+static void trims_beside_a_reader(void **state)
+{
+    (void)state;
+    under_test *t = begin_store((store_opts){.max_age = 2 * HOUR, .drop_at_once = true});
+    t->world.wall = NOON / DAY * DAY;
+    reopen(t);
+    err e = {0};
+    store_opts o = t->o;
+    o.read_only = true;
+    store *r = store_open(t->p.dir, &o, &e);
+    for (uint64_t i = 0; i < 20; i++) {
+        put_one(t, i);
+        compact(t);
+        uint32_t count[20] = {0};
+        if (!r) r = store_open(t->p.dir, &o, &e);
+        assert_ok(r != NULL, &e);
+        assert_ok(numbered_count(r, count, 20, &e), &e);
+        assert_int_equal(count[i], 1);
+        pass(t, HOUR / 2);
+    }
+    assert_true(store_counted(t->s).dropped_samples > 0);
+    assert_u64(store_counted(t->s).quarantined, 0);
+    assert_u64(store_counted(t->s).damaged, 0);
+    verify(t);
+    store_close(r);
+    reopen(t); /* nor does the next start */
+    assert_u64(store_counted(t->s).damaged, 0);
+    assert_u64(store_counted(t->s).quarantined, 0);
+    verify(t);
+    end(t);
+}
+
 /* Six hours of one day on a disk that fails at one call of the removal; false: it never came to that call. */
 static bool trim_with_a_fault(bad_kind kind, long after)
 {
@@ -535,9 +568,10 @@ int main(void)
         cmocka_unit_test(accepts_a_large_item_alone), cmocka_unit_test(bounds_the_journal_on_disk),
         cmocka_unit_test(rejects_when_full_of_young), cmocka_unit_test(removes_old_days),
         cmocka_unit_test(counts_age_from_the_newest), cmocka_unit_test(keeps_age_to_the_hour),
-        cmocka_unit_test(trims_on_a_broken_disk),     cmocka_unit_test(starts_with_a_clock_ahead),
-        cmocka_unit_test(meets_jumps_while_it_runs),  cmocka_unit_test(jump_makes_nothing_old),
-        cmocka_unit_test(future_data_goes_too),       cmocka_unit_test(remembers_the_ratio),
+        cmocka_unit_test(trims_beside_a_reader),      cmocka_unit_test(trims_on_a_broken_disk),
+        cmocka_unit_test(starts_with_a_clock_ahead),  cmocka_unit_test(meets_jumps_while_it_runs),
+        cmocka_unit_test(jump_makes_nothing_old),     cmocka_unit_test(future_data_goes_too),
+        cmocka_unit_test(remembers_the_ratio),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
