@@ -23,14 +23,17 @@ static bool is_ours(const char *file)
     day_name of_day;
     snprintf(name, sizeof name, "%s", file);
     char *db = strstr(name, ".db");
-    if (db && str_ends(str_of(name), STR(".corrupt"))) db[3] = 0;
+    bool aside = str_ends(str_of(name), STR(".corrupt"));
+    if (db && aside) db[3] = 0;
+    if (aside && str_starts(str_of(name), STR("manifest."))) return true;
     for (size_t i = 0; i < ARRAY_LEN(tails); i++)
         if (str_ends(str_of(name), str_of(tails[i]))) name[strlen(name) - strlen(tails[i])] = 0;
-    str s = str_of(name);
-    return str_eq(s, STR("lock")) || str_eq(s, STR("try")) || str_eq(s, STR("followed")) ||
-           str_eq(s, STR("catalog.db")) || str_eq(s, STR("names.db")) ||
-           day_name_parse(name, &of_day) ||
-           (str_starts(s, STR("raw-")) && str_ends(s, STR(".log")));
+    static const char *const ours[] = {"lock",     "try",      "followed",     "catalog.db",
+                                       "names.db", "manifest", "manifest.next"};
+    for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+        if (!strcmp(name, ours[i])) return true;
+    return day_name_parse(name, &of_day) ||
+           (str_starts(str_of(name), STR("raw-")) && str_ends(str_of(name), STR(".log")));
 }
 
 static void tighten(int dir, const char *name, mode_t want)
