@@ -39,18 +39,6 @@ static bool remove_all(const char *dir, err *e)
     return rmdir(dir) == 0 || err_sys(e, errno, "%s: cannot be removed", dir);
 }
 
-static bool is_locked(const char *dir)
-{
-    char path[DAY_PATH];
-    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    snprintf(path, sizeof path, "%s/lock", dir);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
-    bool locked = fcntl(fd, F_OFD_GETLK, &all) == 0 && all.l_type != F_UNLCK;
-    close(fd);
-    return locked;
-}
-
 /* DEST is an earlier copy, empty, or not there. */
 static bool may_replace(const char *dest, const manifest *had, err *e)
 {
@@ -62,7 +50,7 @@ static bool may_replace(const char *dest, const manifest *had, err *e)
     if (n && !had->there)
         return err_set(e, ERR_USAGE, "%s is not empty and holds no backup: take another directory",
                        dest);
-    return !is_locked(dest) ||
+    return reader_nobody_writes(dest) ||
            err_set(e, ERR_MISMATCH, "%s: a process writes this store: take another directory",
                    dest);
 }

@@ -197,19 +197,20 @@ bool reader_raw(reader *r, day *d, reader_item *visit, void *who, uint64_t *dama
     return true;
 }
 
-/* Nobody compacts, so what is not there now will not be found in a moment.  A writer keeps the catalogue right. */
-static bool nobody_compacts(const reader *r)
+bool reader_nobody_writes(const char *dir)
 {
     char path[DAY_PATH];
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (r->alone) return true;
-    snprintf(path, sizeof path, "%s/lock", r->o.dir);
+    snprintf(path, sizeof path, "%s/lock", dir);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return errno == ENOENT;
     bool free = fcntl(fd, F_OFD_GETLK, &all) == 0 && all.l_type == F_UNLCK;
     close(fd);
     return free;
 }
+
+/* Nobody compacts, so what is not there now will not be found in a moment.  A writer keeps the catalogue right. */
+static bool nobody_compacts(const reader *r) { return r->alone || reader_nobody_writes(r->o.dir); }
 
 static bool hold_journal(reader *r, bool *again, err *e)
 {

@@ -54,6 +54,9 @@ void reader_free(reader *r);
 NODISCARD bool reader_begin(reader *r, err *e);
 void reader_end(reader *r);
 
+/* No process has the store open for writing. */
+bool reader_nobody_writes(const char *dir);
+
 /* What the journal has beyond the files, item by item, each of which lives until the visitor returns.  *stop: enough. */
 typedef bool reader_item(void *who, const raw_item *x, bool *stop, err *e);
 NODISCARD bool reader_items(reader *r, reader_item *visit, void *who, err *e);

@@ -181,7 +181,7 @@ typedef struct store_budget {
 } store_budget;
 
 typedef struct store_answer {
-    bool partial;       /* a budget was reached: */
+    bool partial;       /* a budget was reached, or something is damaged or missing: */
     char why[96];       /* which, for people */
     uint64_t n_samples; /* selected */
     uint64_t n_profiles, n_series;

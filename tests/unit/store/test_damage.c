@@ -360,6 +360,32 @@ static void missing_catalogue_or_manifest(void **state)
     place_free(&p);
 }
 
+/* Names are an extra: queries go on without, and say so. */
+static void damaged_names(void **state)
+{
+    (void)state;
+    image m;
+    place p = make_store(&m);
+    char junk[8192];
+    memset(junk, 0x5a, sizeof junk);
+    write_file(p.dir, "names.db", (str){junk, sizeof junk});
+    seen x = {0};
+    err e = {0};
+    arena a = {0};
+    model sums;
+    store *s = store_open(p.dir, &(store_opts){.read_only = true, .say = on_say, .who = &x}, &e);
+    assert_ok(s != NULL, &e);
+    assert_ok(store_read_sums(s, &(store_selector){0}, &(store_read_opts){.names = true}, &a, &sums,
+                              NULL, &e),
+              &e);
+    look(s, &x);
+    assert_true(x.n_said && x.n_problems && x.damaged);
+    store_close(s);
+    arena_free(&a);
+    free_image(&m);
+    place_free(&p);
+}
+
 /* A writer that was killed leaves what it committed in the write-ahead log. */
 static void cut_write_ahead_log(void **state)
 {
@@ -432,6 +458,7 @@ int main(void)
         cmocka_unit_test(flipped_headers),
         cmocka_unit_test(missing_segments),
         cmocka_unit_test(missing_catalogue_or_manifest),
+        cmocka_unit_test(damaged_names),
         cmocka_unit_test(cut_write_ahead_log),
         cmocka_unit_test(newer_format),
         cmocka_unit_test(flipped_bytes),
