@@ -6,8 +6,8 @@
  *   catalog.db, 2026-11-15.0.db ..., raw-00000007.log ...
  *
  * Locks: `lock` guards what put and the threads share, and is never held over I/O; `work` is held by who compacts or applies
- * retention; `reading` by who asks; `writing` guards the journal.  Order: reading
- * or work, then writing or lock; neither of these two inside the other. */
+ * retention; `reading` by who asks; `writing` guards the journal,
+ * `listing` the manifest.  Order: reading or work, then writing, then lock or listing; neither of these two inside the other. */
 #pragma once
 #include "store/day_write.h"
 #include "store/engine.h"
@@ -90,8 +90,8 @@ typedef struct embedded {
     arena scratch; /* put: decoding, keys */
     buf encoded;
 
-    pthread_mutex_t listing; /* the innermost: nothing else is locked under it */
-    manifest listed;         /* under `listing`, and held over its I/O */
+    pthread_mutex_t listing;
+    manifest listed; /* under `listing`, and held over its I/O */
 
     pthread_mutex_t writing;
     journal j; /* under `writing` */
