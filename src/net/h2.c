@@ -76,7 +76,7 @@ static bool fail_feed(h2 *s, int why, err *e)
 
 static bool is_turn_over(const h2 *s)
 {
-    return s->most && (s->done.frames >= s->most->frames || s->done.heads >= s->most->heads);
+    return s->most && (s->done.frames >= s->most->frames || h2_is_headed(s));
 }
 
 bool h2_feed_some(h2 *s, str *bytes, const h2_work *most, h2_work *done, err *e)

@@ -26,6 +26,7 @@ static int on_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd, void 
     (void)ng;
     h2 *s = who;
     s->done.frames++;
+    s->done.requests += hd->type == NGHTTP2_HEADERS;
     if (hd->type == NGHTTP2_HEADERS || hd->type == NGHTTP2_PUSH_PROMISE)
         s->block.wire = s->block.decoded = 0, s->block.begun = false;
     else if (hd->type != NGHTTP2_CONTINUATION)
@@ -124,7 +125,7 @@ static int on_header(nghttp2_session *ng, const nghttp2_frame *f, const uint8_t 
     int r =
         keep_header(s, f, (str){(const char *)name, n_name}, (str){(const char *)value, n_value});
     if (r) return r;
-    return s->most && s->done.heads >= s->most->heads ? NGHTTP2_ERR_PAUSE : 0;
+    return h2_is_headed(s) ? NGHTTP2_ERR_PAUSE : 0;
 }
 
 /* gRPC says how long its message is, before it comes. */

@@ -63,6 +63,12 @@ struct h2 {
     size_t ignored; /* wire bytes of blocks that nghttp2 decodes and drops */
 };
 
+/* Enough headers, or requests, for this turn. */
+static inline bool h2_is_headed(const h2 *s)
+{
+    return s->most && (s->done.heads >= s->most->heads || s->done.requests >= s->most->requests);
+}
+
 /* NULL: nghttp2 has done with it. */
 h2_stream *h2_stream_of(h2 *s, int32_t id);
 /* Open; NULL: out of memory. */

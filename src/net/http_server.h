@@ -52,6 +52,7 @@ typedef struct http_limits {
 /* Work of HTTP/2 in the largest turn of the loop so far: whatever clients send, it stays bounded. */
 #define HTTP_SERVER_PEAKS(X)                                                                       \
     X(turn_frames, "frames taken from all connections in the largest turn of the loop so far")     \
+    X(turn_requests, "requests over HTTP/2 begun in the largest turn of the loop so far")          \
     X(turn_head_bytes, "bytes of headers decoded in the largest turn of the loop so far")
 
 typedef struct http_server_counts {

@@ -102,13 +102,13 @@ static bool begin_h2(client *c)
 }
 
 /* Of one connection, while the turn of the loop is short, and once it is long. */
-static const h2_work turn_usual = {.frames = 4096, .heads = 128 << 10},
-                     turn_least = {.frames = 1024, .heads = 8 << 10},
-                     turn_long = {.frames = 32 << 10, .heads = 1 << 20};
+static const h2_work turn_usual = {.frames = 4096, .requests = 32, .heads = 128 << 10},
+                     turn_least = {.frames = 1024, .requests = 4, .heads = 8 << 10},
+                     turn_long = {.frames = 32 << 10, .requests = 128, .heads = 1 << 20};
 
-static bool is_long(const h2_work *w)
+static bool has_done(const h2_work *w, const h2_work *most)
 {
-    return w->frames >= turn_long.frames || w->heads >= turn_long.heads;
+    return w->frames >= most->frames || w->requests >= most->requests || w->heads >= most->heads;
 }
 
 /* What the client may still cost in this turn; nothing: it waits for the next one. */
@@ -118,18 +118,25 @@ static bool begin_turn(client *c, h2_work *left)
     uint64_t turn = loop_turn(s->loop);
     if (s->turn_no != turn) s->turn_no = turn, s->work = (h2_work){0};
     if (c->turn_no != turn) c->turn_no = turn, c->work = (h2_work){0};
-    const h2_work *most = is_long(&s->work) ? &turn_least : &turn_usual;
-    if (c->work.frames >= most->frames || c->work.heads >= most->heads) return false;
-    *left = (h2_work){most->frames - c->work.frames, most->heads - c->work.heads};
+    const h2_work *most = has_done(&s->work, &turn_long) ? &turn_least : &turn_usual;
+    if (has_done(&c->work, most)) return false;
+    *left = (h2_work){.frames = most->frames - c->work.frames,
+                      .requests = most->requests - c->work.requests,
+                      .heads = most->heads - c->work.heads};
     return true;
+}
+
+static void add_work(h2_work *to, const h2_work *more)
+{
+    to->frames += more->frames, to->requests += more->requests, to->heads += more->heads;
 }
 
 static void count_work(client *c, const h2_work *done)
 {
     http_server *s = c->s;
-    c->work.frames += done->frames, c->work.heads += done->heads;
-    s->work.frames += done->frames, s->work.heads += done->heads;
+    add_work(&c->work, done), add_work(&s->work, done);
     if (s->work.frames > s->n.turn_frames) s->n.turn_frames = s->work.frames;
+    if (s->work.requests > s->n.turn_requests) s->n.turn_requests = s->work.requests;
     if (s->work.heads > s->n.turn_head_bytes) s->n.turn_head_bytes = s->work.heads;
 }
 

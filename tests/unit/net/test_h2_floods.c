@@ -206,7 +206,7 @@ static const struct {
 static void test_floods(void **state)
 {
     (void)state;
-    static const h2_work turn = {.frames = 100, .heads = 8 << 10};
+    static const h2_work turn = {.frames = 100, .requests = 1000, .heads = 8 << 10};
     for (size_t k = 0; k < 2 * ARRAY_LEN(floods); k++) {
         size_t i = k / 2, round = k % 2;
         rig r;
@@ -248,7 +248,7 @@ static void test_turns(void **state)
 {
     (void)state;
     enum { N = 90, REPEATS = 15 };
-    static const h2_work most = {.frames = 1000, .heads = 100 << 10};
+    static const h2_work most = {.frames = 1000, .requests = 1000, .heads = 100 << 10};
     rig r;
     err e = {0};
     buf b = {0}, first = {0}, more = {0};
@@ -277,7 +277,8 @@ static void test_pause_at_the_end(void **state)
     open_rig(&r);
     put_hello(&b);
     put_frame(&b, HEADERS, END_HEADERS | END_STREAM, 1, (str){get, sizeof get - 1});
-    assert_ok(feed(&r, buf_view(&b), &(h2_work){.frames = 1000, .heads = 1}, &e), &e);
+    assert_ok(feed(&r, buf_view(&b), &(h2_work){.frames = 1000, .requests = 1000, .heads = 1}, &e),
+              &e);
     assert_int_equal(r.requests, 1);
     h2_free(r.s);
     buf_free(&b);
@@ -289,7 +290,7 @@ static void test_frames_of_a_turn(void **state)
     (void)state;
     rig r;
     err e = {0};
-    h2_work done, most = {.frames = 100, .heads = 1 << 20};
+    h2_work done, most = {.frames = 100, .requests = 1000, .heads = 1 << 20};
     buf b = {0};
     open_rig(&r);
     put_hello(&b);
@@ -304,6 +305,31 @@ static void test_frames_of_a_turn(void **state)
     buf_free(&b);
 }
 
+/* What a request asks for may cost far more than its bytes: so many are begun in a turn, and all of them in the end. */
+static void test_requests_of_a_turn(void **state)
+{
+    (void)state;
+    enum { N = 90, A_TURN = 8 };
+    static const h2_work most = {.frames = 1000, .requests = A_TURN, .heads = 1 << 20};
+    rig r;
+    err e = {0};
+    buf b = {0};
+    open_rig(&r);
+    put_hello(&b);
+    for (unsigned i = 0; i < N; i++)
+        put_frame(&b, HEADERS, END_HEADERS | END_STREAM, 1 + 2 * i, (str){get, sizeof get - 1});
+    str rest = buf_view(&b);
+    for (unsigned turns = 0, before = 0; rest.n; turns++, before = r.requests) {
+        h2_work done;
+        assert_ok(h2_feed_some(r.s, &rest, &most, &done, &e), &e);
+        h2_deliver(r.s);
+        assert_true(r.requests - before <= A_TURN && turns <= N / A_TURN + 2);
+    }
+    assert_int_equal(r.requests, N);
+    h2_free(r.s);
+    buf_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +338,7 @@ int main(void)
         cmocka_unit_test(test_turns),
         cmocka_unit_test(test_pause_at_the_end),
         cmocka_unit_test(test_frames_of_a_turn),
+        cmocka_unit_test(test_requests_of_a_turn),
     };
     return cmocka_run_group_tests_name("h2_floods", tests, NULL, NULL);
 }
