@@ -218,26 +218,31 @@ static void ends_small(void **state)
     assert_ok(store_read(t->s, &(store_selector){0}, NULL, &a, &m, &x, &e), &e);
     digests_of(&before, &m);
     arena_reset(&a);
+    for (uint64_t i = 0; i < SENDERS; i++) put_few(t, &r, i, ROUNDS);
+    compact(t);
     t->world.wall += 600 * NS_PER_S;
-    put_few(t, &r, 0, ROUNDS); /* the next day; our reader still has the rows as they were */
+    put_few(t, &r, 0, ROUNDS + 1); /* the next day; our reader has rows of a run before the last */
     compact(t);
     assert_ok(store_read(t->s, &(store_selector){.end = t->world.wall}, NULL, &a, &m, &x, &e), &e);
     digests_of(&after, &m);
     digests_settle(&before);
     digests_settle(&after);
-    assert_int_equal(after.n, before.n);
-    assert_memory_equal(after.v, before.v, before.n * sizeof *before.v);
+    assert_int_equal(after.n, before.n + SENDERS);
+    for (size_t i = 0, k = 0; i < before.n; i++, k++) { /* both are sorted */
+        while (k < after.n && after.v[k] != before.v[i]) k++;
+        assert_true(k < after.n);
+    }
     uint64_t bytes = bytes_of(t, NOON_FILE, &n_samples);
     print_message("# %.2f bytes a sample, %.2f while it was open\n",
                   (double)bytes / (double)n_samples, (double)open_bytes / (double)n_samples);
-    assert_u64(n_samples, ROUNDS * SENDERS * SAMPLES);
+    assert_u64(n_samples, (ROUNDS + 1) * SENDERS * SAMPLES);
     assert_true(bytes <= 12 * n_samples);
     put_few(t, &first, 0, 0); /* the first request once more: its key is found in its block */
     store_check c;
     compact(t);
     arena_reset(&a);
     assert_ok(store_read(t->s, &(store_selector){0}, NULL, &a, &m, &x, &e), &e);
-    assert_int_equal(m.profiles.n, before.n + 1);
+    assert_int_equal(m.profiles.n, after.n + 1);
     assert_ok(store_verify(t->s, NULL, NULL, &c, &e), &e);
     assert_u64(c.n_problems, 0);
     digests_free(&before);
