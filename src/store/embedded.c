@@ -258,8 +258,8 @@ static void close_journal(embedded *x)
 {
     uint64_t through = x->through;
     embedded_list_durable(x);
-    bool sure = embedded_settle(x, &through, NULL) &&
-                embedded_unlist_segments(x, through, x->j.next_seq, NULL);
+    bool sure = embedded_settle(x, &through, NULL);
+    if (sure) embedded_unlist_segments(x, through, x->j.next_seq);
     journal_close(&x->j, sure ? follow_floor(x, through) : 0);
 }
 

@@ -207,7 +207,9 @@ void embedded_list_file(embedded *x, database *d, day_name name);
 /* The file is about to be removed, or was set aside (lost). */
 NODISCARD bool embedded_unlist_file(embedded *x, day_name name, bool lost, err *e);
 /* Segments through this number are about to be removed or written over; `next`: the number behind the last one. */
-NODISCARD bool embedded_unlist_segments(embedded *x, uint64_t through, uint64_t next, err *e);
+void embedded_unlist_segments(embedded *x, uint64_t through, uint64_t next);
+/* Once more, after it could not be written. */
+void embedded_save_manifest(embedded *x);
 /* Before the store is closed: all that was acknowledged is there at the next start. */
 void embedded_list_durable(embedded *x);
 /* Items of the journal were damaged and are compacted without. */

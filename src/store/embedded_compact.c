@@ -253,8 +253,7 @@ static void settle_run(embedded *x, const run *r)
     x->n.compactions++;
     pthread_mutex_unlock(&x->lock);
     if (x->heavy <= r->through) x->heavy = 0;
-    if (!embedded_unlist_segments(x, r->through, UINT64_MAX, NULL))
-        return; /* the next run releases them */
+    embedded_unlist_segments(x, r->through, UINT64_MAX);
     pthread_mutex_lock(&x->writing);
     journal_release(&x->j, follow_floor(x, r->through));
     x->journal_bytes = journal_disk_bytes(&x->j);

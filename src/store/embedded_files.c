@@ -117,13 +117,14 @@ void embedded_remove_file(embedded *x, day_name name, const char *why)
     let_go(x, name);
     uint64_t samples = embedded_ask_file(x, name, "SELECT value FROM meta WHERE key = 'samples'");
     day_name_text(name, text);
-    if (!embedded_unlist_file(x, name, false, NULL)) return; /* the next look tries again */
+    bool unlisted = embedded_unlist_file(x, name, false, NULL);
     for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
         snprintf(path, sizeof path, "%s/%s%s", x->dir, text, tails[i]);
         if (unlink(path) != 0 && errno != ENOENT)
             embedded_say(x, STORE_TROUBLE, "store: %s cannot be removed: %s", path,
                          strerror(errno));
     }
+    if (!unlisted) embedded_save_manifest(x); /* there is room now */
     embedded_say(x, STORE_REMOVED, "store: removed %s with %" PRIu64 " samples: %s", text, samples,
                  why);
     pthread_mutex_lock(&x->lock);
@@ -175,6 +176,6 @@ void embedded_quarantine(embedded *x, day_name name, const err *why)
     /* Before the file that says so is gone; while we recover it is found out anew.  On a broken disk the next look tries again. */
     if (x->through && !catalog_set(&x->catalog, "through", x->through, NULL)) return;
     embedded_set_aside(x, text, why);
-    if (!embedded_unlist_file(x, name, true, NULL)) return;
+    (void)!embedded_unlist_file(x, name, true, NULL);
     embedded_count_kept(x);
 }

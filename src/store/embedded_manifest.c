@@ -145,12 +145,19 @@ bool embedded_unlist_file(embedded *x, day_name name, bool lost, err *e)
     return ok;
 }
 
-bool embedded_unlist_segments(embedded *x, uint64_t through, uint64_t next, err *e)
+/* A line that stays because the disk is full does no harm: what it lists is in day files. */
+void embedded_unlist_segments(embedded *x, uint64_t through, uint64_t next)
 {
     begin(x);
-    bool ok = !manifest_release(&x->listed, through, next) || save(x, e);
+    if (manifest_release(&x->listed, through, next)) (void)!save(x, NULL);
     pthread_mutex_unlock(&x->listing);
-    return ok;
+}
+
+void embedded_save_manifest(embedded *x)
+{
+    begin(x);
+    (void)!save(x, NULL);
+    pthread_mutex_unlock(&x->listing);
 }
 
 void embedded_list_durable(embedded *x)

@@ -34,8 +34,8 @@ static size_t put_rows(buf *out, sqlite3 *db, const char *table)
 /* Everything that the files of the store hold. */
 static void put_files(buf *out, const char *dir, size_t *n_blocks)
 {
-    static const char *const all[] = {"meta",  "tables",  "series", "local",
-                                      "block", "payload", "keys",   "raw"};
+    static const char *const all[] = {
+        "meta WHERE key <> 'id'", "tables", "series", "local", "block", "payload", "keys", "raw"};
     day_names names;
     err e = {0};
     assert_ok(day_list(dir, &names, &e), &e);
