@@ -28,8 +28,8 @@ typedef struct journal_segment {
     uint64_t end;  /* bytes written */
     uint64_t size; /* of the file: a segment that is written over may be larger than its end */
     bool spare;    /* all of it was compacted: may be written over */
-    bool listed;  /* `began` was called for it */
-    bool bad;     /* its header is damaged: this is what the manifest says */
+    bool listed;   /* `began` was called for it */
+    bool bad;      /* its header is damaged: this is what the manifest says */
 } journal_segment;
 
 typedef struct journal {

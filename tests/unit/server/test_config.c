@@ -245,7 +245,10 @@ static void test_keys(void **state)
         err e;
         server_config c;
         buf b = {0};
-        const char *value = k[i].usual ? k[i].usual : k[i].choices ? "grpc" : "x";
+        const char *value = k[i].usual              ? k[i].usual
+                            : k[i].choices          ? "grpc"
+                            : k[i].kind == KEY_SIZE ? "64MiB"
+                                                    : "x";
         buf_printf(&b, "%s: %s%c", k[i].name, value, 0);
         if (!read_text(b.p, &a, &c, &e)) fail_msg("%s: %s", b.p, e.msg);
         buf_free(&b);
