@@ -128,27 +128,18 @@ static bool trim_raw(trimming *t, err *e)
 
 /* ---- the file ---- */
 
-static bool count_down(day_writer *w, const char *sql, uint64_t v, err *e)
-{
-    bool row;
-    sqlite3_stmt *s = database_prepare(&w->db, sql, e);
-    if (s) sqlite3_bind_int64(s, 1, time_in(v));
-    bool ok = s && database_step(&w->db, s, &row, e);
-    sqlite3_finalize(s);
-    return ok;
-}
-
 static bool trim(trimming *t, err *e)
 {
     day_writer *w = t->w;
     uint64_t through;
     return database_number(&w->db, "SELECT value FROM meta WHERE key = 'through'", &through, e) &&
            day_writer_begin(w, e) && trim_blocks(t, e) && trim_raw(t, e) &&
-           count_down(w, "UPDATE meta SET value = max(value - ?, 0) WHERE key = 'samples'",
-                      t->out->n_samples, e) &&
-           count_down(w, "UPDATE meta SET value = max(value - ?, 0) WHERE key = 'profiles'",
-                      t->out->n_profiles, e) &&
-           count_down(w, "INSERT OR REPLACE INTO meta VALUES('arrived_first', ?)", t->before, e) &&
+           day_writer_count(w, "UPDATE meta SET value = max(value - ?, 0) WHERE key = 'samples'",
+                            t->out->n_samples, e) &&
+           day_writer_count(w, "UPDATE meta SET value = max(value - ?, 0) WHERE key = 'profiles'",
+                            t->out->n_profiles, e) &&
+           day_writer_count(w, "INSERT OR REPLACE INTO meta VALUES('arrived_first', ?)", t->before,
+                            e) &&
            day_writer_commit(w, through, e);
 }
 

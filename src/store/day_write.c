@@ -405,7 +405,7 @@ static bool flush(day_writer *w, err *e)
     return true;
 }
 
-static bool count(day_writer *w, const char *sql, uint64_t v, err *e)
+bool day_writer_count(day_writer *w, const char *sql, uint64_t v, err *e)
 {
     bool row;
     sqlite3_stmt *s = database_prepare(&w->db, sql, e);
@@ -419,22 +419,23 @@ static bool count(day_writer *w, const char *sql, uint64_t v, err *e)
 static bool count_arrivals(day_writer *w, err *e)
 {
     if (!w->arrived_last) return true;
-    return count(
+    return day_writer_count(
                w,
                "INSERT INTO meta SELECT 'arrived_first', ?1 WHERE EXISTS(SELECT 1 FROM meta WHERE "
                "key = 'arrived_first') OR (SELECT value FROM meta WHERE key = 'through') = 0 "
                "ON CONFLICT DO UPDATE SET value = min(value, ?1)",
                w->arrived_first, e) &&
-           count(w,
-                 "INSERT INTO meta VALUES('arrived_last', ?1) ON CONFLICT DO UPDATE SET value = "
-                 "max(value, ?1)",
-                 w->arrived_last, e);
+           day_writer_count(
+               w,
+               "INSERT INTO meta VALUES('arrived_last', ?1) ON CONFLICT DO UPDATE SET value = "
+               "max(value, ?1)",
+               w->arrived_last, e);
 }
 
 bool day_writer_commit(day_writer *w, uint64_t through, err *e)
 {
     if (!day_writer_begin(w, e) || !flush(w, e) || !count_arrivals(w, e) ||
-        !count(w, "INSERT OR REPLACE INTO meta VALUES('through', ?)", through, e))
+        !day_writer_count(w, "INSERT OR REPLACE INTO meta VALUES('through', ?)", through, e))
         return false;
     if (w->keys.n) {
         seal_bytes(&w->keys, SEAL_KEYS);
@@ -442,22 +443,26 @@ bool day_writer_commit(day_writer *w, uint64_t through, err *e)
             return false;
     }
     if (w->n_profiles) {
-        if (!count(w,
-                   "INSERT INTO meta VALUES('samples', ?1) ON CONFLICT DO UPDATE SET value = value "
-                   "+ ?1",
-                   w->n_samples, e) ||
-            !count(w,
-                   "INSERT INTO meta VALUES('profiles', ?1) ON CONFLICT DO UPDATE SET value = "
-                   "value + ?1",
-                   w->n_profiles, e) ||
-            !count(w,
-                   "INSERT INTO meta VALUES('first', ?1) ON CONFLICT DO UPDATE SET value = "
-                   "min(value, ?1)",
-                   w->first, e) ||
-            !count(w,
-                   "INSERT INTO meta VALUES('last', ?1) ON CONFLICT DO UPDATE SET value = "
-                   "max(value, ?1)",
-                   w->last, e))
+        if (!day_writer_count(
+                w,
+                "INSERT INTO meta VALUES('samples', ?1) ON CONFLICT DO UPDATE SET value = value "
+                "+ ?1",
+                w->n_samples, e) ||
+            !day_writer_count(
+                w,
+                "INSERT INTO meta VALUES('profiles', ?1) ON CONFLICT DO UPDATE SET value = "
+                "value + ?1",
+                w->n_profiles, e) ||
+            !day_writer_count(
+                w,
+                "INSERT INTO meta VALUES('first', ?1) ON CONFLICT DO UPDATE SET value = "
+                "min(value, ?1)",
+                w->first, e) ||
+            !day_writer_count(
+                w,
+                "INSERT INTO meta VALUES('last', ?1) ON CONFLICT DO UPDATE SET value = "
+                "max(value, ?1)",
+                w->last, e))
             return false;
     }
     if (!database_run(&w->db, "COMMIT", e)) return false;

@@ -101,6 +101,8 @@ NODISCARD bool day_trim(const day_opts *o, day_name name, size_t memory, uint64_
 /* ---- its parts ---- */
 
 NODISCARD bool day_writer_begin(day_writer *w, err *e);
+/* Runs a statement about the figures of the file, with one number. */
+NODISCARD bool day_writer_count(day_writer *w, const char *sql, uint64_t v, err *e);
 
 /* The number that the series has for a stack or list of the file; LOCAL_FAR: it has none; UINT32_MAX: no memory. */
 #define LOCAL_FAR (UINT32_MAX - 1)
@@ -118,6 +120,8 @@ NODISCARD bool day_writer_insert(day_writer *w, sqlite3_stmt *s, const int64_t *
 NODISCARD bool day_writer_insert_once(day_writer *w, const char *sql, const int64_t *numbers, int n,
                                       const buf *blob, err *e);
 NODISCARD bool day_writer_begin(day_writer *w, err *e);
+/* Runs a statement about the figures of the file, with one number. */
+NODISCARD bool day_writer_count(day_writer *w, const char *sql, uint64_t v, err *e);
 NODISCARD bool day_writer_save_tables(day_writer *w, zipper *z, err *e);
 bool day_writer_no_memory(err *e); /* always false */
 
