@@ -17,6 +17,9 @@
 
 #define RETRY_NS NS_PER_S /* a broken disk is not asked before */
 
+/* Why an item is rejected although the disk takes it; each reason has a line in the log. */
+typedef enum embedded_reason { REJECT_BACKLOG, REJECT_YOUNG, EMBEDDED_REASONS } embedded_reason;
+
 /* Who waits for a group. */
 typedef struct pending {
     store_done *done;
@@ -77,8 +80,9 @@ typedef struct embedded {
     uint64_t newest;   /* arrival of all that is stored; 0: nothing is */
     bool full_of_young;
     struct {
-        uint64_t n;                       /* since it began */
-        uint64_t last, behind, next_line; /* world_now: any rejection, one for the backlog */
+        uint64_t n;            /* since it began */
+        uint64_t last, behind; /* world_now: any rejection, one for the backlog */
+        uint64_t next_line[EMBEDDED_REASONS];
     } rejected;
     uint64_t kept_items;
     uint64_t broken_until; /* of world_now: the disk is not asked before */

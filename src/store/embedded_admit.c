@@ -3,6 +3,7 @@
 #include "store/embedded.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include "base/ban.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -47,21 +48,21 @@ static uint64_t journal_slack(uint64_t backlog)
 
 /* ---- rejecting ---- */
 
-/* One line a minute while it lasts. */
-static void say_rejected(embedded *x, const char *why)
+/* One line a minute for each reason while it lasts. */
+static void say_rejected(embedded *x, embedded_reason reason, const char *why)
 {
-    uint64_t now = world_now(x->world);
+    uint64_t now = world_now(x->world), *next_line = &x->rejected.next_line[reason];
     x->rejected.n++;
     x->rejected.last = now;
-    if (now < x->rejected.next_line) return;
-    x->rejected.next_line = now + LINE_NS;
+    if (now < *next_line) return;
+    *next_line = now + LINE_NS;
     embedded_say(x, STORE_TROUBLE, "store: new data is rejected: %s", why);
 }
 
-static bool reject(embedded *x, uint64_t *counter, const char *why, err *e)
+static bool reject(embedded *x, embedded_reason reason, const char *why, err *e)
 {
-    ++*counter;
-    say_rejected(x, why);
+    ++*(reason == REJECT_BACKLOG ? &x->n.rejected_backlog : &x->n.rejected_young);
+    say_rejected(x, reason, why);
     return err_set(e, ERR_LIMIT, "%s", why);
 }
 
@@ -75,7 +76,7 @@ static bool reject_backlog(embedded *x, uint64_t queued, err *e)
              " s; at most %" PRIu64 " bytes may wait",
              x->raw_items + x->n_put - x->n_settled, x->raw_bytes + queued, age,
              (uint64_t)x->max_backlog);
-    return reject(x, &x->n.rejected_backlog, why, e);
+    return reject(x, REJECT_BACKLOG, why, e);
 }
 
 static bool reject_young(embedded *x, err *e)
@@ -85,7 +86,7 @@ static bool reject_young(embedded *x, err *e)
              "the store is at its limit of %" PRIu64 " bytes, and all of it arrived in the last "
              "%" PRIu64 " s (store.min-age)",
              (uint64_t)x->max_bytes, x->min_age / NS_PER_S);
-    return reject(x, &x->n.rejected_young, why, e);
+    return reject(x, REJECT_YOUNG, why, e);
 }
 
 bool embedded_admit(embedded *x, size_t bytes, err *e)
@@ -105,7 +106,10 @@ void embedded_end_rejection(embedded *x)
     pthread_mutex_lock(&x->lock);
     uint64_t n = x->rejected.n, now = world_now(x->world);
     bool over = n && now - x->rejected.last > QUIET_NS;
-    if (over) x->rejected.n = x->rejected.next_line = 0;
+    if (over) {
+        x->rejected.n = 0;
+        memset(x->rejected.next_line, 0, sizeof x->rejected.next_line);
+    }
     pthread_mutex_unlock(&x->lock);
     if (over)
         embedded_say(x, STORE_TROUBLE,
