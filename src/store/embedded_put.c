@@ -56,7 +56,8 @@ static bool refuse_early(embedded *x, size_t bytes, err *e)
         return false;
     }
     size_t wait = journal_group_bytes(&x->next.records) + x->in_flight;
-    if (wait + bytes > x->o.max_queue) {
+    /* With nothing waiting an item of any size is accepted: it would never fit otherwise. */
+    if (wait && wait + bytes > x->o.max_queue) {
         x->n.refused_full++;
         return err_set(e, ERR_LIMIT, "the queue of the store is full (%zu bytes wait)", wait);
     }
