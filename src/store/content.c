@@ -218,6 +218,24 @@ content_key content_key_of(str type, str unit, const uint8_t id[16])
     return key_of_id(of_text(type), of_text(unit), id);
 }
 
+enum { PROFILE = 8, MANY_BYTES = 64 << 10 };
+
+/* The hash of all samples, of which at most MANY_BYTES wait in c->b: a large profile need not be there a second time. */
+static hash128 cut_long(content *c, const profile *p, size_t i, size_t from)
+{
+    XXH3_state_t h;
+    (void)XXH3_128bits_reset_withSeed(&h, PROFILE);
+    for (;; i++) {
+        if (i == p->n_samples || c->b.n - from >= MANY_BYTES) {
+            (void)XXH3_128bits_update(&h, c->b.p + from, c->b.n - from);
+            c->b.n = from;
+        }
+        if (i == p->n_samples) return XXH3_128bits_digest(&h);
+        sample x = sample_at(c->m, p, i);
+        put_sample(c, &x);
+    }
+}
+
 static content_key of_profile(content *c, const profile *p)
 {
     if (!id_is_zero(p->profile_id, 16))
@@ -237,10 +255,11 @@ static content_key of_profile(content *c, const profile *p)
     put_str(&c->b, p->original_payload);
     put_attributes(c, refs_at(&c->m->dict.attr_refs, p->attrs), p->attrs.n);
     for (size_t i = 0; i < p->n_samples; i++) {
+        if (c->b.n - from >= MANY_BYTES) return key_of(cut_long(c, p, i, from));
         sample x = sample_at(c->m, p, i);
         put_sample(c, &x);
     }
-    return key_of(cut(c, from, 8));
+    return key_of(cut(c, from, PROFILE));
 }
 
 bool content_keys(const model *m, arena *a, content_key *out, err *e)
