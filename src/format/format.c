@@ -122,28 +122,39 @@ static bool read_part(const format *f, const payload *p, bool several, const rea
     return several ? err_in(e, "payload[%" PRIu64 "]", p->index) : false;
 }
 
-/* `whole` is what the input is if nothing has to be split. */
-static bool read_payloads(const format *whole, const read_opts *o, arena *a, document *out, err *e)
+/* Where the payloads go: into the document, or one after the other to a callback. */
+typedef struct taking {
+    document *out;
+    arena *a;    /* of the document */
+    arena *part; /* of a payload: the same, or one that lives as long as the payload */
+    format_each *each;
+    void *who;
+} taking;
+
+static bool take_part(taking *t, const format *f, const payload *p, bool several,
+                      const read_opts *o, err *e)
 {
-    frames f = frames_of(out->bytes, o->max_payload, a);
-    payload p;
-    while (frames_next(&f, &p, e)) {
-        part *one = vec_push(a, &out->parts);
-        if (!one)
-            return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", a->budget);
-        bool several = f.framing == FRAMING_LENGTHS || p.index || frames_more(&f);
-        bool bare = f.framing == FRAMING_NONE;
-        if (!read_part(bare ? whole : o->from, &p, several, o, a, one, e)) return false;
-    }
-    out->framing = f.framing;
-    return frames_ok(&f);
+    document *d = t->out;
+    part *one = t->each && d->parts.n ? &d->parts.v[0] : vec_push(t->a, &d->parts);
+    if (!one) return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", t->a->budget);
+    if (!read_part(f, p, several, o, t->part, one, e)) return false;
+    if (!d->format) d->format = one->format;
+    return !t->each || t->each(t->who, one, e);
 }
 
-static bool read_single(const format *f, const read_opts *o, arena *a, document *out, err *e)
+/* `whole` is what the input is if nothing has to be split. */
+static bool read_payloads(const format *whole, const read_opts *o, taking *t, err *e)
 {
-    part *one = vec_push(a, &out->parts);
-    if (!one) return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", a->budget);
-    return read_part(f, &(payload){.bytes = out->bytes}, false, o, a, one, e);
+    frames f = frames_of(t->out->bytes, o->max_payload, t->part);
+    payload p;
+    while (frames_next(&f, &p, e)) {
+        bool several = f.framing == FRAMING_LENGTHS || p.index || frames_more(&f);
+        bool bare = f.framing == FRAMING_NONE;
+        if (!take_part(t, bare ? whole : o->from, &p, several, o, e)) return false;
+        if (t->each) arena_free(t->part);
+    }
+    t->out->framing = f.framing;
+    return frames_ok(&f);
 }
 
 /* Any protobuf may come in the Collector's frames; --from then says what is in them. */
@@ -165,24 +176,42 @@ static bool join(document *d, arena *a, ledger *l, err *e)
     return model_merge(in, d->parts.n, &(merge_opts){.ledger = l}, a, &d->model, e);
 }
 
-bool format_read(str in, const read_opts *o, arena *a, document *out, err *e)
+static bool read_all(str in, const read_opts *o, taking *t, err *e)
 {
-    static const read_opts defaults;
-    if (!o) o = &defaults;
+    document *out = t->out;
     *out = (document){0};
     if (in.n == 0) return err_set(e, ERR_MALFORMED, "the input is empty");
     unpacked u;
-    if (!unpack(in, o->max_bytes, a, &u, e)) return false;
+    if (!unpack(in, o->max_bytes, t->a, &u, e)) return false;
     out->bytes = u.bytes;
     out->n_layers = u.n_layers;
     memcpy(out->layers, u.layers, sizeof u.layers);
     const format *f = o->from ? o->from : format_detect(u.bytes);
     if (!f) return unknown(e);
-    bool ok = comes_in_payloads(f, u.bytes) ? read_payloads(f, o, a, out, e)
-                                            : read_single(f, o, a, out, e);
-    if (!ok) return false;
-    out->format = out->parts.n ? out->parts.v[0].format : f;
-    return o->lenient || join(out, a, o->ledger, e);
+    bool ok = comes_in_payloads(f, u.bytes)
+                  ? read_payloads(f, o, t, e)
+                  : take_part(t, f, &(payload){.bytes = out->bytes}, false, o, e);
+    if (!out->format) out->format = f;
+    return ok;
+}
+
+static const read_opts defaults;
+
+bool format_read(str in, const read_opts *o, arena *a, document *out, err *e)
+{
+    if (!o) o = &defaults;
+    return read_all(in, o, &(taking){.out = out, .a = a, .part = a}, e) &&
+           (o->lenient || join(out, a, o->ledger, e));
+}
+
+bool format_read_each(str in, const read_opts *o, arena *a, document *out, format_each *each,
+                      void *who, err *e)
+{
+    arena one = arena_beside(a);
+    taking t = {.out = out, .a = a, .part = &one, .each = each, .who = who};
+    bool ok = read_all(in, o ? o : &defaults, &t, e);
+    arena_free(&one);
+    return ok;
 }
 
 bool document_is(const document *d, const format *to)

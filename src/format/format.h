@@ -155,6 +155,12 @@ typedef struct document {
  * of its path.  `o` may be NULL. */
 NODISCARD bool format_read(str in, const read_opts *o, arena *a, document *out, err *e);
 
+/* The same payload by payload, without the model of all: memory for the bytes without compression (none when there is no compression) and
+ * for one payload.  out->parts holds only the payload at hand, which lives until `each` returns; false stops with its error. */
+typedef bool format_each(void *who, const part *p, err *e);
+NODISCARD bool format_read_each(str in, const read_opts *o, arena *a, document *out,
+                                format_each *each, void *who, err *e);
+
 /* Would writing the document as `to`, with no wish besides, change nothing?  One payload, the same
  * format and layout: its bytes can be handed on as they are. */
 bool document_is(const document *d, const format *to);
