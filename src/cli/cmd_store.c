@@ -3,6 +3,7 @@
 
 #include "cli/input.h"
 #include "cli/output.h"
+#include "cli/store_import.h"
 #include "cli/store_names.h"
 #include "draw/human.h"
 #include "server/selection.h"
@@ -330,43 +331,12 @@ static exit_code do_export(cli *c, store *s)
 
 /* ---- import ---- */
 
-typedef struct importing {
-    uint64_t stored, duplicates;
-} importing;
-
-static void on_done(void *who, const store_result *r)
-{
-    importing *x = who;
-    x->stored += r->n_stored;
-    x->duplicates += r->n_duplicates;
-}
-
-static bool import_one(cli *c, store *s, const char *path, importing *x)
-{
-    input in;
-    err e = {0};
-    char recognised[64];
-    if (!input_open(c, path, &in)) return false;
-    int n = snprintf(recognised, sizeof recognised, "%s", in.doc.format->name);
-    store_item i = {.model = &in.doc.model,
-                    .sender = str_of(input_name(path)),
-                    .recognised = {recognised, (size_t)n},
-                    .n_bytes = in.file.bytes.n,
-                    .ledger = &in.ledger,
-                    .done = on_done,
-                    .cookie = x};
-    bool ok = store_put(s, &i, &e) && store_commit(s, &e);
-    if (!ok) cli_fail_err(c, path, &e);
-    input_close(&in);
-    return ok;
-}
-
 static exit_code do_import(cli *c, store *s)
 {
-    importing x = {0};
+    importing x = {.c = c, .store = s};
     char n[HUMAN_MAX];
     bool ok = true;
-    for (size_t i = 2; i < c->n_args; i++) ok &= import_one(c, s, c->args[i], &x);
+    for (size_t i = 2; i < c->n_args; i++) ok &= import_file(&x, c->args[i]);
     if (!c->o.quiet)
         cli_note(c, "%s stored, %llu %s there already", human_things(x.stored, "profile", n),
                  (unsigned long long)x.duplicates, x.duplicates == 1 ? "was" : "were");
@@ -427,7 +397,6 @@ exit_code cmd_store(cli *c)
     /* Retention is the server's, whose limits nobody told us: what is done by hand removes nothing. */
     store_opts o = {.max_age = UINT64_MAX,
                     .max_bytes = UINT64_MAX,
-                    .max_backlog = UINT64_MAX,
                     .read_only = !x->writes,
                     .must_exist = !import,
                     .no_threads = true,

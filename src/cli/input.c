@@ -5,7 +5,7 @@
 #include "wire/json.h"
 #include "base/ban.h"
 
-enum { LONG_READ = 32 << 20 };
+enum { LONG_READ = 32 << 20, PASS = 4 << 20 };
 #define DEFAULT_MAX_BYTES ((uint64_t)1 << 30)
 #define DEFAULT_MAX_MEMORY ((uint64_t)4 << 30)
 
@@ -157,6 +157,56 @@ bool input_open_for(cli *c, const char *path, kept_need need, input *in)
 bool input_open(cli *c, const char *path, input *in)
 {
     return input_open_for(c, path, KEPT_ALL, in);
+}
+
+typedef struct visit {
+    reading r;
+    input *in;
+    format_each *each;
+    void *who;
+    size_t passed; /* bytes of the file that were given back */
+    uint64_t n_profiles;
+} visit;
+
+/* The model has what it needs of the bytes but the strings, and those of earlier payloads are done with. */
+static void pass_payload(visit *v, const part *p)
+{
+    const input *in = v->in;
+    size_t to = (size_t)(p->payload.bytes.p + p->payload.bytes.n - in->doc.bytes.p);
+    if (in->doc.n_layers || p->payload.packed || to - v->passed < PASS) return;
+    file_pass(&in->file, to);
+    v->passed = to;
+    show_progress(&v->r, to, in->file.bytes.n);
+}
+
+static bool visit_payload(void *who, const part *p, err *e)
+{
+    visit *v = who;
+    pass_payload(v, p);
+    v->n_profiles += p->model.profiles.n;
+    bool ok = v->each(v->who, p, e);
+    v->in->ledger = (ledger){0};
+    return ok;
+}
+
+bool input_each(cli *c, const char *path, input *in, format_each *each, void *who)
+{
+    if (!load(c, path, KEPT_ALL, in)) return false;
+    err e = {0};
+    visit v = {.r = {c, in}, .in = in, .each = each, .who = who};
+    read_opts o = input_read_opts(c, in);
+    o.progress = show_progress;
+    o.who = &v.r;
+    if (in->file.bytes.n > LONG_READ) cli_status(c, "reading %s ...", input_name(path));
+    bool ok = format_read_each(in->file.bytes, &o, &in->arena, &in->doc, visit_payload, &v, &e);
+    cli_status(c, "%s", "");
+    if (ok && in->kept && !v.n_profiles) return nothing_kept(c, in);
+    if (!ok) {
+        cli_fail_err(c, path, &e);
+        advise(c, in, &e);
+    }
+    input_close(in);
+    return ok;
 }
 
 void input_close(input *in)
