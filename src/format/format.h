@@ -13,6 +13,7 @@
 #include "wire/compress.h"
 #include "wire/frames.h"
 #include "wire/layout.h"
+#include "wire/otlp.h"
 
 typedef struct format format;
 
@@ -38,6 +39,7 @@ typedef struct read_opts {
 
 typedef struct write_opts {
     bool string_refs; /* otlp.h */
+    otlp_part part;   /* of a format with `parts` */
     bool percent;     /* text: what a name may not hold is written as %3B and the like */
     bool threads;     /* text: a first frame "[name tid=1]" from thread.name and thread.id */
     bool timestamps;  /* pprof: a sample per observation with a label, instead of their sum */
@@ -91,6 +93,7 @@ struct format {
     bool payloads;        /* wire/frames.h splits it */
     layout layout;        /* OTLP: the layout it is bound to, or LAYOUT_UNKNOWN */
     uint32_t carries;     /* CARRIES(LINKS) | ...; 0: not stated */
+    bool parts;           /* can be written in pieces (otlp.h) */
     bool text;            /* may be shown on a terminal */
     codec pack;           /* its files are always compressed, whatever they are called; or NONE */
 

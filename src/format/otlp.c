@@ -36,7 +36,8 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
 
 static bool write(const format *f, const model *m, const write_opts *o, buf *out, err *e)
 {
-    otlp_encode_opts w = {.layout = f->layout, .string_refs = o->string_refs, .ledger = o->ledger};
+    otlp_encode_opts w = {
+        .layout = f->layout, .part = o->part, .string_refs = o->string_refs, .ledger = o->ledger};
     return otlp_encode(m, &w, out, e);
 }
 
@@ -45,6 +46,7 @@ const format format_otlp = {
     .what = "protobuf; reads layouts 1.3 to 1.11, writes 1.10",
     .suffixes = ".otlp .pb .binpb",
     .payloads = true,
+    .parts = true,
     .carries = CARRIES_ALL,
     .detect = detect,
     .read = read,
@@ -55,6 +57,7 @@ const format format_otlp_1_9 = {
     .name = "otlp-1.9",
     .what = "protobuf in the layout of opentelemetry-proto 1.9",
     .payloads = true,
+    .parts = true,
     .carries = CARRIES_ALL,
     .layout = LAYOUT_1_9,
     .read = read,

@@ -30,8 +30,17 @@ typedef struct otlp_decode_opts {
 NODISCARD bool otlp_decode(const void *p, size_t n, const otlp_decode_opts *o, arena *a, model *out,
                            err *e);
 
+/* A message may be written in pieces: its profiles, some at a time, and then the dictionary that all of them refer to.  The bytes of
+ * the pieces, one after the other, are the message. */
+typedef enum otlp_part {
+    OTLP_PART_ALL,
+    OTLP_PART_PROFILES, /* resource_profiles; of the model's dictionary only attr_refs is used, without string_refs */
+    OTLP_PART_DICTIONARY,
+} otlp_part;
+
 typedef struct otlp_encode_opts {
-    layout layout;    /* LAYOUT_UNKNOWN or LAYOUT_CURRENT, or LAYOUT_1_9 */
+    layout layout; /* LAYOUT_UNKNOWN or LAYOUT_CURRENT, or LAYOUT_1_9 */
+    otlp_part part;
     bool string_refs; /* write key_strindex and string_value_strindex where the string table has
                           the text (not in v1.9, which has no such fields: ledger) */
     simd_mode simd;

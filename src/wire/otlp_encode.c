@@ -457,11 +457,13 @@ static bool put_resource(encoder *x, const resource *r)
     return true;
 }
 
-static bool put_message(encoder *x)
+static bool put_message(encoder *x, otlp_part part)
 {
-    if (!put_dictionary(x) || !room(x, HEAD)) return false;
-    x->w = put_head(x->w, 2, x->end);
-    for (size_t i = x->m->resources.n; i-- > 0;)
+    if (part != OTLP_PART_PROFILES) {
+        if (!put_dictionary(x) || !room(x, HEAD)) return false;
+        x->w = put_head(x->w, 2, x->end);
+    }
+    for (size_t i = part == OTLP_PART_DICTIONARY ? 0 : x->m->resources.n; i-- > 0;)
         if (!put_resource(x, &x->m->resources.v[i])) return false;
     return true;
 }
@@ -482,17 +484,27 @@ static bool index_strings(encoder *x)
     return true;
 }
 
-/* About what the message will need: a buffer that is large enough is never moved. */
-static size_t guess(const model *m)
+static size_t guess_dictionary(const dict *d)
 {
-    const dict *d = &m->dict;
-    size_t n = 4096 + d->frames.n * 3 + m->sample_attrs.n * 2 + m->values.n * 6 + m->times.n * 8 +
-               d->lines.n * 10 + d->locations.n * 14 + d->functions.n * 12 + d->mappings.n * 32 +
-               d->attributes.n * 32 + dict_n_stacks(d) * 6 + d->links.n * 30;
+    size_t n = d->frames.n * 3 + d->lines.n * 10 + d->locations.n * 14 + d->functions.n * 12 +
+               d->mappings.n * 32 + d->attributes.n * 32 + dict_n_stacks(d) * 6 + d->links.n * 30;
     for (size_t i = 0; i < d->strings.n; i++) n += d->strings.v[i].n + 3;
+    return n;
+}
+
+static size_t guess_profiles(const model *m)
+{
+    size_t n = m->sample_attrs.n * 2 + m->values.n * 6 + m->times.n * 8;
     for (size_t i = 0; i < m->profiles.n; i++)
         n += m->profiles.v[i].n_samples * 12 + m->profiles.v[i].original_payload.n + 128;
     return n;
+}
+
+/* About what the message will need: a buffer that is large enough is never moved. */
+static size_t guess(const model *m, otlp_part part)
+{
+    return 4096 + (part == OTLP_PART_PROFILES ? 0 : guess_dictionary(&m->dict)) +
+           (part == OTLP_PART_DICTIONARY ? 0 : guess_profiles(m));
 }
 
 bool otlp_encode(const model *m, const otlp_encode_opts *o, buf *out, err *e)
@@ -518,9 +530,9 @@ bool otlp_encode(const model *m, const otlp_encode_opts *o, buf *out, err *e)
                  .a.seed = m->seed,
                  .refs = o->string_refs && o->layout != LAYOUT_1_9};
     x.w = x.end = x.base ? x.base + out->cap : NULL;
-    size_t want = guess(m);
+    size_t want = guess(m, o->part);
     if (out->limit && want > out->limit) want = out->limit;
-    bool ok = (!x.refs || index_strings(&x)) && room(&x, want) && put_message(&x) &&
+    bool ok = (!x.refs || index_strings(&x)) && room(&x, want) && put_message(&x, o->part) &&
               (!x.limit || (size_t)(x.end - x.w) <= x.limit);
     arena_free(&x.a);
     out->p = (char *)x.base;
