@@ -48,6 +48,13 @@ NODISCARD bool pack(codec c, str in, buf *out, err *e);
 /* The same, gzip at its quickest level: a third of the time, a tenth larger. */
 NODISCARD bool pack_quick(codec c, str in, buf *out, err *e);
 
+/* pack_quick piece by piece, for gzip: one member, about 300 kB of memory.  NULL: out of memory. */
+typedef struct packer packer;
+NODISCARD packer *packer_open(void);
+/* Appends to `out` what is complete of the compressed form of everything so far; with `last` the rest of it. */
+NODISCARD bool packer_put(packer *p, str in, bool last, buf *out, err *e);
+void packer_close(packer *p); /* NULL is fine */
+
 /* Reads from memory; close does nothing. */
 typedef struct memory_source {
     source s;

@@ -87,6 +87,31 @@ static void test_round_trip(void **state)
     }
 }
 
+/* Whatever the sizes of the pieces: one gzip member. */
+static void test_packed_in_pieces(void **state)
+{
+    (void)state;
+    const size_t sizes[] = {0, 1, 65536, 3000000}, steps[] = {1000, 65536, 4000000};
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
+        for (size_t k = 0; k < ARRAY_LEN(steps); k++) {
+            char *text = text_of(sizes[i]);
+            buf b = {0};
+            err e = {0};
+            packer *p = packer_open();
+            assert_non_null(p);
+            for (size_t at = 0, n; at < sizes[i]; at += n) {
+                n = sizes[i] - at < steps[k] ? sizes[i] - at : steps[k];
+                assert_true(packer_put(p, (str){text + at, n}, false, &b, &e));
+            }
+            assert_true(packer_put(p, (str){0}, true, &b, &e));
+            packer_close(p);
+            assert_int_equal(codec_detect(buf_view(&b)), CODEC_GZIP);
+            both_ways(buf_view(&b), (str){text, sizes[i]});
+            buf_free(&b);
+            free(text);
+        }
+}
+
 static void test_several_members(void **state)
 {
     (void)state;
@@ -374,6 +399,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_packed_in_pieces),
         cmocka_unit_test(test_several_members),
         cmocka_unit_test(test_skippable_frame_first),
         cmocka_unit_test(test_layers),
