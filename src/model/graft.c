@@ -6,6 +6,7 @@ bool graft_init(graft *g, builder *to, const model *m, arena *a)
 {
     const dict *d = &m->dict;
     *g = (graft){.to = to,
+                 .profiles = to,
                  .work = a,
                  .m = m,
                  .string = arena_new(a, uint32_t, d->strings.n),
@@ -113,7 +114,7 @@ void graft_profile_head(graft *g, const profile *p)
                               graft_string(g, p->sample_type.unit)};
     value_type period_type = {graft_string(g, p->period_type.type),
                               graft_string(g, p->period_type.unit)};
-    profile *q = builder_profile(g->to);
+    profile *q = builder_profile(g->profiles);
     q->sample_type = sample_type;
     q->has_sample_type = p->has_sample_type;
     q->period_type = period_type;
@@ -122,8 +123,8 @@ void graft_profile_head(graft *g, const profile *p)
     q->duration_nano = p->duration_nano;
     memcpy(q->profile_id, p->profile_id, sizeof q->profile_id);
     q->dropped_attributes_count = p->dropped_attributes_count;
-    q->original_payload_format = builder_copy_str(g->to, p->original_payload_format);
-    q->original_payload = builder_copy_str(g->to, p->original_payload);
+    q->original_payload_format = builder_copy_str(g->profiles, p->original_payload_format);
+    q->original_payload = builder_copy_str(g->profiles, p->original_payload);
     if (graft_attrs(g, refs_at(&g->m->dict.attr_refs, p->attrs), p->attrs.n))
-        builder_profile_attrs(g->to, g->scratch.v, g->scratch.n);
+        builder_profile_attrs(g->profiles, g->scratch.v, g->scratch.n);
 }

@@ -7,8 +7,9 @@
 
 typedef struct graft {
     builder *to;
-    arena *work;    /* of the maps */
-    const model *m; /* checked; its profiles are not looked at */
+    builder *profiles; /* of graft_profile_head: `to`, unless its profiles are elsewhere */
+    arena *work;       /* of the maps */
+    const model *m;    /* checked; its profiles are not looked at */
     uint32_t *string, *mapping, *function, *location, *link, *attribute,
         *stack;   /* index + 1; 0 = not yet */
     u32s scratch; /* of graft_attrs */
@@ -28,5 +29,5 @@ uint32_t graft_stack(graft *g, uint32_t i);
 /* A list of attributes into g->scratch, which any other call may use again; false when out of memory. */
 NODISCARD bool graft_attrs(graft *g, const uint32_t *v, size_t n);
 
-/* A new profile of the builder with everything of p but its samples. */
+/* A new profile of g->profiles with everything of p but its samples. */
 void graft_profile_head(graft *g, const profile *p);

@@ -22,6 +22,8 @@ NODISCARD bool choose_any(look *k, const chunk *c, size_t i, chosen *out, bool *
 
 NODISCARD bool answer_read(reader *r, const store_selector *q, const store_read_opts *o, arena *a,
                            model *out, store_answer *x, err *e);
+NODISCARD bool answer_pieces(reader *r, const store_selector *q, const store_read_opts *o, arena *a,
+                             store_each *each, void *who, model *shared, store_answer *x, err *e);
 NODISCARD bool answer_each(reader *r, const store_selector *q, store_each *each, void *who,
                            store_answer *x, err *e);
 NODISCARD bool answer_sums(reader *r, const store_selector *q, const store_read_opts *o, arena *a,

@@ -3,6 +3,8 @@
 #include "model/graft.h"
 #include "base/ban.h"
 
+#define PIECE_BYTES ((size_t)4 << 20) /* of memory: a piece has at most one profile more */
+
 /* ---- what is meant ---- */
 
 bool choose_profile(look *k, const chunk *c, size_t i, chosen *out, bool *yes, err *e)
@@ -63,13 +65,14 @@ bool choose_any(look *k, const chunk *c, size_t i, chosen *out, bool *yes, err *
 typedef struct reading {
     look k;
     reader *r;
-    builder b;
-    arena work; /* maps of the dictionary at hand */
+    builder b;         /* of the dictionary */
+    builder *profiles; /* b, unless they are handed out in pieces */
+    arena work;        /* maps of the dictionary at hand */
     graft g;
     cutter cut;
     u32s attrs;
-    /* answer_each */
-    arena *a;
+    /* answer_each, answer_pieces */
+    arena *a; /* of what is handed out */
     store_each *each;
     void *who;
 } reading;
@@ -86,18 +89,20 @@ static bool on_dict(void *who, const model *m, err *e)
     arena_reset(&x->work);
     x->attrs = (u32s){0};
     x->cut = (cutter){.a = &x->work};
-    return graft_init(&x->g, &x->b, m, &x->work) || no_room(e);
+    if (!graft_init(&x->g, &x->b, m, &x->work)) return no_room(e);
+    x->g.profiles = x->profiles;
+    return true;
 }
 
 /* The envelope of the profile is the newest of the result. */
 static void open_envelope(reading *x, const resource *r, const scope *s)
 {
-    model *m = &x->b.m;
+    model *m = &x->profiles->m;
     const resource *last = m->resources.n ? &m->resources.v[m->resources.n - 1] : NULL;
     const scope *last_scope = m->scopes.n ? &m->scopes.v[m->scopes.n - 1] : NULL;
     bool same = last && resource_equal(last, r);
-    if (!same) builder_resource(&x->b, r);
-    if (!same || !last_scope || !scope_equal(last_scope, s)) builder_scope(&x->b, s);
+    if (!same) builder_resource(x->profiles, r);
+    if (!same || !last_scope || !scope_equal(last_scope, s)) builder_scope(x->profiles, s);
 }
 
 /* Links are a block's own, so they are no part of what was grafted of the dictionary. */
@@ -109,8 +114,18 @@ static bool put_sample(reading *x, const link_ids *l, sample s)
     if (!vec_reserve(&x->work, &x->attrs, s.n_attrs)) return false;
     for (uint32_t i = 0; i < s.n_attrs; i++) x->attrs.v[i] = graft_attribute(&x->g, s.attrs[i]);
     s.attrs = x->attrs.v;
-    builder_sample(&x->b, &s);
-    return !x->b.failed;
+    builder_sample(x->profiles, &s);
+    return !x->b.failed && !x->profiles->failed;
+}
+
+/* The profiles so far are handed out, and their memory is used again. */
+static bool hand_out(reading *x, err *e)
+{
+    model m;
+    if (!x->profiles->m.profiles.n) return true;
+    if (!builder_finish(x->profiles, &m, e) || !x->each(x->who, &m, e)) return false;
+    arena_reset(x->a);
+    return builder_init(x->profiles, x->a) || no_room(e);
 }
 
 static bool read_profile(reading *x, const chunk *c, size_t i, err *e)
@@ -141,7 +156,8 @@ static bool read_profile(reading *x, const chunk *c, size_t i, err *e)
         x->k.n_found++;
     }
     x->k.answer->n_profiles += begun;
-    return !x->b.failed || no_room(e);
+    if (x->b.failed || x->profiles->failed) return no_room(e);
+    return x->profiles == &x->b || x->a->used < PIECE_BYTES || hand_out(x, e);
 }
 
 static bool on_chunk(void *who, const chunk *c, err *e)
@@ -167,6 +183,7 @@ bool answer_read(reader *r, const store_selector *q, const store_read_opts *o, a
                  store_answer *answer, err *e)
 {
     reading x = {.r = r};
+    x.profiles = &x.b;
     x.work.seed = a->seed;
     if (!look_open(&x.k, q, o ? &o->budget : NULL, answer, r->world, e)) return false;
     x.k.a = a;
@@ -176,6 +193,27 @@ bool answer_read(reader *r, const store_selector *q, const store_read_opts *o, a
     ok = ok && reader_name(r, o && o->names, &x.b, e) && builder_finish(&x.b, out, e);
     look_close(&x.k, r->world);
     arena_free(&x.work);
+    return ok;
+}
+
+/* ---- pieces that share a dictionary ---- */
+
+bool answer_pieces(reader *r, const store_selector *q, const store_read_opts *o, arena *a,
+                   store_each *each, void *who, model *shared, store_answer *answer, err *e)
+{
+    arena piece = arena_beside(a);
+    builder profiles;
+    reading x = {.r = r, .profiles = &profiles, .a = &piece, .each = each, .who = who};
+    x.work.seed = a->seed;
+    if (!look_open(&x.k, q, o ? &o->budget : NULL, answer, r->world, e)) return false;
+    x.k.a = a;
+    x.k.chunk = on_chunk;
+    bool ok = (builder_init(&x.b, a) && builder_init(&profiles, &piece)) || no_room(e);
+    ok = ok && run(&x, e) && hand_out(&x, e);
+    ok = ok && reader_name(r, o && o->names, &x.b, e) && builder_finish(&x.b, shared, e);
+    look_close(&x.k, r->world);
+    arena_free(&x.work);
+    arena_free(&piece);
     return ok;
 }
 
@@ -198,6 +236,7 @@ bool answer_each(reader *r, const store_selector *q, store_each *each, void *who
 {
     arena a = {0};
     reading x = {.r = r, .a = &a, .each = each, .who = who};
+    x.profiles = &x.b;
     if (!look_open(&x.k, q, NULL, answer, r->world, e)) return false;
     x.k.chunk = each_chunk;
     bool ok = (builder_init(&x.b, &a) || no_room(e)) && run(&x, e);

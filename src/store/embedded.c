@@ -327,6 +327,13 @@ static bool on_read_sums(store *s, const store_selector *q, const store_read_opt
     return answered(x, answer_sums(&x->r, q, o, a, out, answer, e));
 }
 
+static bool on_read_pieces(store *s, const store_selector *q, const store_read_opts *o, arena *a,
+                           store_each *each, void *who, model *shared, store_answer *answer, err *e)
+{
+    ASKING(s);
+    return answered(x, answer_pieces(&x->r, q, o, a, each, who, shared, answer, e));
+}
+
 static bool on_read_each(store *s, const store_selector *q, store_each *each, void *who,
                          store_answer *answer, err *e)
 {
@@ -414,6 +421,7 @@ const store_engine engine_embedded = {
     .compact = embedded_compact,
     .read = on_read,
     .read_sums = on_read_sums,
+    .read_pieces = on_read_pieces,
     .read_each = on_read_each,
     .list_series = on_series,
     .list_types = on_types,

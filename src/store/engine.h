@@ -17,6 +17,8 @@ typedef struct store_engine {
                  store_answer *x, err *e);
     bool (*read_sums)(store *s, const store_selector *q, const store_read_opts *o, arena *a,
                       model *out, store_answer *x, err *e);
+    bool (*read_pieces)(store *s, const store_selector *q, const store_read_opts *o, arena *a,
+                        store_each *each, void *who, model *shared, store_answer *x, err *e);
     bool (*read_each)(store *s, const store_selector *q, store_each *each, void *who,
                       store_answer *x, err *e);
     bool (*list_series)(store *s, const store_selector *q, const store_budget *b, arena *a,

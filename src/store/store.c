@@ -54,6 +54,12 @@ bool store_read_sums(store *s, const store_selector *q, const store_read_opts *o
     return s->engine->read_sums(s, q, o, a, out, answer, e);
 }
 
+bool store_read_pieces(store *s, const store_selector *q, const store_read_opts *o, arena *a,
+                       store_each *each, void *who, model *shared, store_answer *answer, err *e)
+{
+    return s->engine->read_pieces(s, q, o, a, each, who, shared, answer, e);
+}
+
 bool store_read_each(store *s, const store_selector *q, store_each *each, void *who,
                      store_answer *answer, err *e)
 {

@@ -227,6 +227,13 @@ typedef bool store_each(void *who, const model *m, err *e);
 NODISCARD bool store_read_each(store *s, const store_selector *q, store_each *each, void *who,
                                store_answer *answer, err *e);
 
+/* As store_read, in bounded memory: `each` gets the profiles in pieces of a few MiB (one profile at least), in the same order.  All
+ * pieces share one dictionary, which grows in `a` meanwhile and is complete on return: *shared has no profiles.  Indices of a piece
+ * are those of *shared; its own dictionary has nothing but attr_refs.  A partial answer has some of the pieces. */
+NODISCARD bool store_read_pieces(store *s, const store_selector *q, const store_read_opts *o,
+                                 arena *a, store_each *each, void *who, model *shared,
+                                 store_answer *answer, err *e);
+
 typedef struct store_series {
     const resource *resource; /* its attributes; scopes are not set */
     const scope *scope;

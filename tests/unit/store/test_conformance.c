@@ -4,6 +4,7 @@
 #include "../../support/store_test.h"
 
 #include "model/builder.h"
+#include "wire/otlp.h"
 
 enum { MODELS = 60 };
 
@@ -73,11 +74,47 @@ static void assert_same(digests *want, const model *got, const char *when)
     digests_free(&have);
 }
 
+typedef struct pieces {
+    buf bytes;
+    size_t n;
+} pieces;
+
+static bool on_piece(void *who, const model *m, err *e)
+{
+    pieces *x = who;
+    x->n++;
+    return otlp_encode(m, &(otlp_encode_opts){.part = OTLP_PART_PROFILES}, &x->bytes, e);
+}
+
+/* The pieces and their dictionary are one message, and one piece and its dictionary the bytes of the whole. */
+static void check_pieces(under_test *t, digests *want, const model *whole)
+{
+    err e = {0};
+    arena a = {0};
+    model shared, m;
+    pieces x = {0};
+    buf once = {0};
+    assert_ok(
+        store_read_pieces(t->s, &(store_selector){0}, NULL, &a, on_piece, &x, &shared, NULL, &e),
+        &e);
+    assert_u64(shared.profiles.n, 0);
+    assert_ok(otlp_encode(&shared, &(otlp_encode_opts){.part = OTLP_PART_DICTIONARY}, &x.bytes, &e),
+              &e);
+    assert_ok(otlp_encode(whole, NULL, &once, &e), &e);
+    assert_true(x.n > 1 || str_eq(buf_view(&once), buf_view(&x.bytes)));
+    assert_ok(otlp_decode(x.bytes.p, x.bytes.n, NULL, &a, &m, &e), &e);
+    assert_same(want, &m, "in pieces");
+    buf_free(&x.bytes);
+    buf_free(&once);
+    arena_free(&a);
+}
+
 static void check_same(under_test *t, digests *want, const char *when)
 {
     arena a = {0};
     model m = read_all(t, NULL, &a);
     assert_same(want, &m, when);
+    check_pieces(t, want, &m);
     arena_free(&a);
 }
 
