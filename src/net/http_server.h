@@ -131,6 +131,8 @@ bool http_exchange_fits(const http_exchange *x, size_t n);
 
 /* Is there room for one that waits in a file (http_limits.files)?  It counts against its own connection first. */
 bool http_exchange_fits_file(const http_exchange *x, uint64_t n);
+/* The largest file that may ever wait: http_limits.files. */
+uint64_t http_exchange_max_file(const http_exchange *x);
 
 /* Answers; x is gone afterwards.  HEAD gets no body. */
 void http_answer(http_exchange *x, const http_response *r);

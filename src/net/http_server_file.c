@@ -57,6 +57,8 @@ bool http_exchange_fits_file(const http_exchange *x, uint64_t n)
     return make_room(s, c, n);
 }
 
+uint64_t http_exchange_max_file(const http_exchange *x) { return x->of->s->o.files; }
+
 /* ---- how they leave ---- */
 
 /* Nothing but the end of the connection tells an HTTP/1.1 client that this is not all of it. */

@@ -27,19 +27,28 @@ static bool write_all(int fd, str bytes)
     return true;
 }
 
-bool spill_write(const char *dir, str bytes, spill *out, err *e)
+bool spill_open(const char *dir, spill *out, err *e)
 {
     int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    *out = SPILL_NONE;
     if (fd < 0) fd = open_named(dir);
-    if (fd < 0) return err_sys(e, errno, "cannot make a file for a large response");
-    if (!write_all(fd, bytes)) {
-        int why = errno;
-        close(fd);
-        return err_sys(e, why, "cannot write a large response to a file");
-    }
-    *out = (spill){.fd = fd, .size = bytes.n};
+    *out = (spill){.fd = fd};
+    return fd >= 0 || err_sys(e, errno, "cannot make a file for a large response");
+}
+
+bool spill_append(spill *s, str bytes, err *e)
+{
+    if (!write_all(s->fd, bytes))
+        return err_sys(e, errno, "cannot write a large response to a file");
+    s->size += bytes.n;
     return true;
+}
+
+bool spill_write(const char *dir, str bytes, spill *out, err *e)
+{
+    if (!spill_open(dir, out, e)) return false;
+    if (spill_append(out, bytes, e)) return true;
+    spill_close(out);
+    return false;
 }
 
 bool spill_share(const spill *s, spill *out)

@@ -1,6 +1,6 @@
 /* net/spill.h - the body of a large response, in a file without a name: while its client takes it, it waits on disk and not in memory.
  *
- * Written once, in any thread; then only read, by any number of holders. */
+ * Written by one thread; then only read, by any number of holders. */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
@@ -13,7 +13,11 @@ typedef struct spill {
 
 #define SPILL_NONE ((spill){.fd = -1})
 
-/* A new file in `dir`, which nobody else can open; gone with its last holder. */
+/* A new file in `dir`, empty, which nobody else can open; gone with its last holder.  false: *out is SPILL_NONE. */
+NODISCARD bool spill_open(const char *dir, spill *out, err *e);
+/* false: the file is not to be used, only closed. */
+NODISCARD bool spill_append(spill *s, str bytes, err *e);
+/* Both at once. */
 NODISCARD bool spill_write(const char *dir, str bytes, spill *out, err *e);
 /* Another holder of the same file.  false: no descriptor is left. */
 NODISCARD bool spill_share(const spill *s, spill *out);
