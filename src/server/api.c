@@ -1,6 +1,7 @@
 #include "server/api.h"
 
 #include "server/api_reply.h"
+#include "server/body_out.h"
 #include "server/client_err.h"
 #include "server/flight.h"
 #include "server/ingest.h"
@@ -13,7 +14,6 @@ enum { MAX_READERS = 8, MAX_RETRY_S = 60 };
 #define ROOT "/api/v1/"
 #define MAX_NS (20 * NS_PER_S)
 #define MEMORY ((size_t)512 << 20)
-#define SPILL_BYTES ((size_t)1 << 20) /* a body from here on waits in a file */
 #define MIN_WAIT_NS NS_PER_S /* a query may wait this long, however small its max_time is */
 
 typedef struct question {
@@ -26,8 +26,7 @@ typedef struct question {
     stopper stop;
     loop_timer expiry; /* while it waits in the pool */
     uint64_t worked;   /* ns of computing */
-    spill file;        /* the body, when it is large */
-    bool unspilled;    /* it should be there */
+    bool unspilled;    /* the body is large, and in no file */
 } question;
 
 struct api {
@@ -36,9 +35,10 @@ struct api {
     api_opts o;
     api_counted n;
     flights under_way;
-    uint64_t usual_ns;    /* of computing: a moving average */
-    atomic_bool ending;   /* asked by those that work */
-    uint64_t seed;        /* of hash tables: random */
+    uint64_t usual_ns;  /* of computing: a moving average */
+    atomic_bool ending; /* asked by those that work */
+    uint64_t seed;      /* of hash tables: random */
+    ask_files files;
     pthread_mutex_t lock; /* of `idle` */
     store *readers[MAX_READERS];
     store *idle[MAX_READERS];
@@ -116,8 +116,8 @@ static void answer_question(question *q)
 static void spill_body(question *q)
 {
     err ignored = {0}; /* counted; memory has to do */
-    if (q->e.code || q->k.body.n < SPILL_BYTES) return;
-    if (spill_write(q->of->o.store, buf_view(&q->k.body), &q->file, &ignored))
+    if (q->e.code || q->k.body.n < BODY_SPILL) return;
+    if (spill_write(q->of->o.store, buf_view(&q->k.body), &q->k.file, &ignored))
         buf_free(&q->k.body);
     else
         q->unspilled = true;
@@ -177,7 +177,7 @@ static void succeed_file(question *q, http_exchange *x)
     api *a = q->of;
     err e = {0};
     spill own;
-    if (!http_exchange_fits_file(x, q->file.size) || !spill_share(&q->file, &own)) {
+    if (!http_exchange_fits_file(x, q->k.file.size) || !spill_share(&q->k.file, &own)) {
         no_room(&e);
         return fail(a, x, &e, 1);
     }
@@ -215,7 +215,7 @@ static void free_question(question *q)
     loop_disarm(q->of->loop, &q->expiry);
     buf_free(&q->f.key);
     buf_free(&q->k.body);
-    spill_close(&q->file);
+    spill_close(&q->k.file);
     arena_free(&q->arena);
     free(q);
 }
@@ -226,7 +226,7 @@ static void finish(question *q)
         *http_exchange_user(x) = NULL;
         if (q->e.code)
             fail(q->of, x, &q->e, q->retry);
-        else if (q->file.fd >= 0)
+        else if (q->k.file.fd >= 0)
             succeed_file(q, x);
         else
             succeed(q, x);
@@ -243,7 +243,7 @@ static void worked(job *j)
     if (began) {
         a->n.waited_ms += (began - q->f.arrived) / NS_PER_MS;
         a->n.computed++;
-        a->n.spilled += q->file.fd >= 0;
+        a->n.spilled += q->k.file.fd >= 0;
         a->n.unspilled += q->unspilled;
         a->usual_ns += q->worked / SHARE - a->usual_ns / SHARE;
     }
@@ -318,6 +318,8 @@ static bool take_request(question *q, http_exchange *x, err *e)
     q->k.accepted = accepted(&m->head);
     q->k.takes_gzip = http_takes_gzip(&m->head);
     q->k.budget = (store_budget){.max_ns = q->of->o.max_ns};
+    q->k.files = &q->of->files;
+    q->k.max_file = http_exchange_max_file(x);
     if (!ask_prepare(&q->k, e)) return false;
     flight_key(&q->k, &q->f.key);
     q->f.max_ns = q->k.budget.max_ns;
@@ -335,7 +337,7 @@ static question *new_question(api *a)
     q->f.job = (job){.work = work, .done = worked};
     q->f.arrived = loop_now(a->loop);
     q->of = a;
-    q->file = SPILL_NONE;
+    q->k.file = SPILL_NONE;
     q->arena = (arena){.budget = a->o.memory, .seed = a->seed};
     q->stop = (stopper){.over = is_over, .who = q};
     q->expiry = (loop_timer){.due = on_expiry, .who = q};
@@ -416,6 +418,7 @@ api *api_open(loop *l, pool *p, const api_opts *o, err *e)
     api *a = calloc(1, sizeof *a);
     if (!a) return err_set(e, ERR_LIMIT, "out of memory"), NULL;
     a->loop = l, a->pool = p, a->o = *o;
+    a->files.dir = a->o.store;
     pthread_mutex_init(&a->lock, NULL);
     if (!a->o.readers) a->o.readers = 2;
     if (a->o.readers > MAX_READERS) a->o.readers = MAX_READERS;

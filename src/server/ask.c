@@ -104,6 +104,7 @@ static bool pack_body(ask *k, err *e)
 
 bool ask_prepare(ask *k, err *e)
 {
+    k->file = SPILL_NONE;
     return check_params(k, e) && take_encoding(k, e) && take_budget(k, e);
 }
 

@@ -3,14 +3,22 @@
  *   params ─ checked against the route's ─► selector ─► route->answer ─► answer ─► encoding ─► body */
 #pragma once
 #include "base/stopper.h"
+#include "net/spill.h"
 #include "query/select.h"
 #include "server/answer.h"
 #include "server/params.h"
 #include "server/routes.h"
 #include "store/store.h"
+#include <stdatomic.h>
 
 #define ASK_PACK ((size_t)16 << 10)      /* answers from here on are packed for those who take it */
 #define ASK_MAX_BYTES ((size_t)64 << 20) /* of an answer; files may be larger */
+
+/* Of all queries: the files that large bodies are written to. */
+typedef struct ask_files {
+    const char *dir;
+    _Atomic uint64_t filling; /* bytes of those that are being written */
+} ask_files;
 
 typedef struct ask {
     params p;
@@ -29,8 +37,11 @@ typedef struct ask {
     answer w;
     const answer_encoding *as;
     buf body;
-    const char *type; /* of a body that the question wrote itself; NULL: `w` is the answer */
-    str name;         /* of a file that the body is; empty: none */
+    ask_files *files;  /* NULL: bodies stay in memory */
+    uint64_t max_file; /* bytes of a file */
+    spill file;        /* stands for `body` when it is large (server/body_out.h) */
+    const char *type;  /* of a body that the question wrote itself; NULL: `w` is the answer */
+    str name;          /* of a file that the body is; empty: none */
     char main_type
         [256]; /* of what is in it (store_main_type), a copy: the arena goes before the answer; empty: not said */
     bool packed; /* the body is gzip */
