@@ -131,7 +131,7 @@ static void question(const params *p)
     if (!str_starts(path, STR(ROOT))) return;
     k.route = ask_route_of((str){path.p + strlen(ROOT), path.n - strlen(ROOT)}, &k.rest);
     if (!k.route) return;
-    bool ok = ask_answer(&k, &e);
+    bool ok = ask_prepare(&k, &e) && ask_answer(&k, &e);
     MUST(ok == (e.code == ERR_OK));
     MUST(ok || e.msg[0]);
     if (ok && k.route->shape) {
