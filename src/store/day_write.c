@@ -259,20 +259,21 @@ static uint32_t list_of(day_writer *w, const uint32_t *attrs, uint32_t n, uint32
     return local;
 }
 
-/* Asks for what stack_of will look at: it lies far apart. */
-static void expect_stack(const day_writer *w, uint32_t i, uint32_t series_i)
+/* Where stack_of will look: slots lie far apart, so the caller prefetches them.  NULL: nowhere.  The prefetch is not in here,
+ * because gcc takes a function that does nothing else for pure and drops its calls. */
+static const hash_slot *slot_of_stack(const day_writer *w, uint32_t i, uint32_t series_i)
 {
     const hash_index *index = &w->series.v[series_i].index[LOCAL_STACK];
-    if (w->stacks[i].series == series_i + 1 || !w->known.g.stack[i] || !index->slot) return;
-    uint64_t h = local_hash(index, w->known.g.stack[i] - 1);
-    __builtin_prefetch(&index->slot[hash_first(index, h)]);
+    if (w->stacks[i].series == series_i + 1 || !w->known.g.stack[i] || !index->slot) return NULL;
+    return &index->slot[hash_first(index, local_hash(index, w->known.g.stack[i] - 1))];
 }
 
 static bool number_samples(day_writer *w, const profile *p, uint32_t series_i, err *e)
 {
     const model *m = w->known.g.m;
     for (size_t i = 0; i < p->n_samples; i++) {
-        if (i + AHEAD < p->n_samples) expect_stack(w, p->stack[i + AHEAD], series_i);
+        if (i + AHEAD < p->n_samples)
+            __builtin_prefetch(slot_of_stack(w, p->stack[i + AHEAD], series_i));
         const series_stack *s = stack_of(w, p->stack[i], series_i);
         span attrs = spans_at(&p->attr_span, i);
         uint32_t list = list_of(w, refs_at(&m->sample_attrs, attrs), attrs.n, series_i);
