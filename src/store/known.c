@@ -5,8 +5,17 @@
 #include "base/ban.h"
 
 enum { KNOWN_MIN = 1 << 10, KNOWN_MAX = 1 << 18 };
+enum { AHEAD = 16 }; /* locations whose slots are prefetched */
 
 typedef XXH128_hash_t hash128;
+
+/* *to = h in two halves: gcc assembles 16 bytes from two registers in memory, and waits for them. */
+static inline void set(hash128 *to, hash128 h)
+{
+    __asm__("" : "+r"(h.low64), "+r"(h.high64));
+    to->low64 = h.low64;
+    to->high64 = h.high64;
+}
 
 void known_free(known *k)
 {
@@ -115,18 +124,25 @@ static hash128 of_function(const hasher *x, const function *f)
     return hash_of(x, v, sizeof v);
 }
 
+/* A line at a time, the first together with what the location says itself: most have one. */
 static hash128 of_location(const hasher *x, const location *l)
 {
     hash128 in = x->mapping[l->mapping];
-    uint64_t v[] = {l->address, in.low64, in.high64, (uint64_t)l->lines.n << 32 | l->attrs.n};
-    hash128 h = hash_of(x, v, sizeof v);
-    for (uint32_t i = 0; i < l->lines.n; i++) {
-        const line *y = &x->d->lines.v[l->lines.at + i];
-        hash128 f = x->function[y->function];
-        uint64_t w[] = {h.low64, h.high64, (uint64_t)y->line, (uint64_t)y->column,
-                        f.low64, f.high64};
-        h = hash_of(x, w, sizeof w);
-    }
+    uint64_t v[8] = {l->address, in.low64, in.high64, (uint64_t)l->lines.n << 32 | l->attrs.n};
+    hash128 h = {0, 0};
+    uint32_t i = 0;
+    do {
+        if (i < l->lines.n) {
+            const line *y = &x->d->lines.v[l->lines.at + i];
+            v[4] = (uint64_t)y->line;
+            v[5] = (uint64_t)y->column;
+            v[6] = x->function[y->function].low64;
+            v[7] = x->function[y->function].high64;
+        }
+        h = hash_of(x, v, sizeof v);
+        v[0] = h.low64;
+        v[1] = h.high64;
+    } while (++i < l->lines.n);
     return with_attributes(x, h, l->attrs);
 }
 
@@ -134,12 +150,14 @@ static void hash_tables(hasher *x, hash128 *out)
 {
     const dict *d = x->d;
     for (size_t i = 0; i < d->strings.n; i++)
-        x->string[i] = hash_of(x, d->strings.v[i].p, d->strings.v[i].n);
+        set(&x->string[i], hash_of(x, d->strings.v[i].p, d->strings.v[i].n));
     for (size_t i = 0; i < d->attributes.n; i++)
-        x->attribute[i] = of_attribute(x, &d->attributes.v[i]);
-    for (size_t i = 0; i < d->mappings.n; i++) x->mapping[i] = of_mapping(x, &d->mappings.v[i]);
-    for (size_t i = 0; i < d->functions.n; i++) x->function[i] = of_function(x, &d->functions.v[i]);
-    for (size_t i = 0; i < d->locations.n; i++) out[i] = of_location(x, &d->locations.v[i]);
+        set(&x->attribute[i], of_attribute(x, &d->attributes.v[i]));
+    for (size_t i = 0; i < d->mappings.n; i++)
+        set(&x->mapping[i], of_mapping(x, &d->mappings.v[i]));
+    for (size_t i = 0; i < d->functions.n; i++)
+        set(&x->function[i], of_function(x, &d->functions.v[i]));
+    for (size_t i = 0; i < d->locations.n; i++) set(&out[i], of_location(x, &d->locations.v[i]));
 }
 
 /* ---- an item ---- */
@@ -174,6 +192,17 @@ static bool frames_room(known *k, arena *a)
     return vec_reserve(a, &k->frames, (size_t)most + 1);
 }
 
+/* Locations that the file has. */
+static void find_locations(known *k, size_t n)
+{
+    const known_table *t = &k->locations;
+    if (!t->v) return;
+    for (size_t i = 0; i < n; i++) {
+        if (i + AHEAD < n) __builtin_prefetch(&t->v[k->location[i + AHEAD].low64 & t->mask]);
+        k->g.location[i] = find(t, k->location[i]);
+    }
+}
+
 /* Stacks that the file has.  Their slots lie far apart: all are asked for before the first is looked at. */
 static bool find_stacks(known *k, arena *a)
 {
@@ -185,7 +214,7 @@ static bool find_stacks(known *k, arena *a)
         span s = dict_stack(&k->g.m->dict, i);
         k->g.stack[i] = translate(k, s, k->frames.v);
         if (!k->g.stack[i]) continue;
-        h[i] = hash_frames(k, s.n);
+        set(&h[i], hash_frames(k, s.n));
         __builtin_prefetch(&k->stacks.v[h[i].low64 & k->stacks.mask]);
     }
     for (uint32_t i = 0; i < n; i++)
@@ -208,7 +237,7 @@ bool known_begin(known *k, builder *to, const model *m, const known_hashes *h, a
 {
     k->location = h;
     if (!h || !graft_init(&k->g, to, m, a)) return false;
-    for (size_t i = 0; i < m->dict.locations.n; i++) k->g.location[i] = find(&k->locations, h[i]);
+    find_locations(k, m->dict.locations.n);
     return find_stacks(k, a);
 }
 
