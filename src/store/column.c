@@ -90,26 +90,40 @@ static bool take_zipped_here(taker *t, size_t max, zipper *z, str *out)
 
 /* ---- classes ---- */
 
-static inline unsigned bits_of(uint64_t v) { return v ? 64 - (unsigned)__builtin_clzll(v) : 0; }
+static inline unsigned bits_of(uint64_t v)
+{
+    return 64 - (unsigned)__builtin_clzll(v | 1) - (v == 0);
+}
 static inline uint64_t size_of(int64_t v) { return v < 0 ? 0 - (uint64_t)v : (uint64_t)v; }
 
+/* Bits from the lowest on.  Fewer than eight wait in `word`. */
 typedef struct bit_out {
     uint8_t *p;
     uint64_t word;
     unsigned n;
 } bit_out;
 
-static inline void put_bits(bit_out *o, uint64_t v, unsigned n)
+enum { AT_ONCE = 56 }; /* bits that fit beside those that wait */
+
+/* n <= AT_ONCE.  No branch depends on n, which differs from value to value. */
+static inline void put_few(bit_out *o, uint64_t v, unsigned n)
 {
     o->word |= v << o->n;
-    if (o->n + n >= 64) {
-        memcpy(o->p, &o->word, 8);
-        o->p += 8;
-        o->word = o->n ? v >> (64 - o->n) : 0;
-        o->n = o->n + n - 64;
-    } else {
-        o->n += n;
+    memcpy(o->p, &o->word, 8);
+    n += o->n;
+    o->p += n / 8;
+    o->word >>= n & ~7u;
+    o->n = n & 7;
+}
+
+static inline void put_bits(bit_out *o, uint64_t v, unsigned n)
+{
+    if (UNLIKELY(n > AT_ONCE)) {
+        put_few(o, v & UINT32_MAX, 32);
+        v >>= 32;
+        n -= 32;
     }
+    put_few(o, v, n);
 }
 
 static bool classes_of(const int64_t *v, size_t n, zipper *z)
@@ -117,11 +131,12 @@ static bool classes_of(const int64_t *v, size_t n, zipper *z)
     z->words.n = z->bits.n = 0;
     if (!buf_reserve(&z->words, n) || !buf_reserve(&z->bits, n * 8 + 16)) return false;
     bit_out o = {.p = (uint8_t *)z->bits.p};
+    char *words = z->words.p;
     for (size_t i = 0; i < n; i++) {
         uint64_t s = size_of(v[i]);
-        unsigned c = bits_of(s);
-        z->words.p[i] = (char)(c | (v[i] < 0 ? NEGATIVE : 0));
-        if (c > 1) put_bits(&o, s & ((UINT64_C(1) << (c - 1)) - 1), c - 1);
+        unsigned c = bits_of(s), below = c - (c != 0);
+        words[i] = (char)(c | (v[i] < 0 ? NEGATIVE : 0));
+        put_bits(&o, s & ((UINT64_C(1) << below) - 1), below);
     }
     z->words.n = n;
     memcpy(o.p, &o.word, 8);
