@@ -161,6 +161,7 @@ static bool begin_anew(day *d, err *e)
     arena_free(&d->a);
     d->series = (__typeof__(d->series)){0};
     d->by_id = (hash_index){0};
+    d->ids = (__typeof__(d->ids)){0}; /* find_blocks keeps their memory between queries */
     d->tables_row = d->series_row = d->local_row = 0;
     return tables_init(&d->t, &d->a) || err_set(e, ERR_LIMIT, "the memory budget is spent");
 }
