@@ -253,14 +253,16 @@ static void seal_records(char *p, size_t n)
 }
 
 typedef struct seen {
-    uint64_t n, bytes;
+    uint64_t n, bytes, last;
 } seen;
 
 static bool on_record(void *who, uint64_t seq, str bytes, err *e)
 {
     (void)e;
     seen *x = who;
-    MUST(seq == FIRST + x->n++);
+    MUST(seq > x->last);
+    x->last = seq;
+    x->n++;
     x->bytes += bytes.n;
     return true;
 }
@@ -270,7 +272,7 @@ static void fuzz_journal(str in)
     sqlite3_vfs *vfs = NULL;
     err e = {0};
     buf b = {0};
-    seen x = {0};
+    seen x = {.last = FIRST - 1};
     if (!segment[0]) {
         MUST(mkdtemp(dir));
         segment_path(dir, 1, segment);
@@ -285,7 +287,8 @@ static void fuzz_journal(str in)
     MUST(f && fwrite(b.p, 1, b.n, f) == b.n && fclose(f) == 0);
     journal_scan s = {.from = FIRST, .to = UINT64_MAX};
     MUST(vfs_find(NULL, &vfs, &e) && journal_read(vfs, dir, &s, on_record, &x, &e));
-    MUST(s.n_items == x.n && s.n_bytes == x.bytes && s.last == FIRST + x.n - 1);
+    MUST(s.n_items == x.n && s.n_bytes == x.bytes && s.last == x.last);
+    MUST(s.n_items + s.n_damaged >= x.last - FIRST + 1); /* a number that is skipped is counted */
     MUST(x.n * JOURNAL_RECORD + x.bytes <= in.n);
     buf_free(&b);
 }
