@@ -154,10 +154,18 @@ static bool recover(embedded *x, err *e)
         x->n.damaged = x->r.n_damaged;
         embedded_lose_items(x, x->r.n_damaged);
     }
+    if (x->r.n_doubtful)
+        embedded_say(x, STORE_TROUBLE,
+                     "store: %" PRIu64 " items at the end of the journal cannot be read: a crash "
+                     "cut off a write that was not acknowledged, or they are damaged",
+                     x->r.n_doubtful);
+    x->doubtful = x->r.n_doubtful > 0;
+    x->r.doubt_from = x->listed.durable;
     reader_end(&x->r);
     if (!ok || !journal_open(&x->j, x->vfs, x->dir, x->world, x->o.no_sync, x->through, e))
         return false;
     x->durable = x->j.next_seq - 1;
+    x->r.doubt_to = x->durable ? x->durable : 1;
     follow_load(x);
     embedded_set_bounds(x);
     x->journal_bytes = journal_disk_bytes(&x->j);

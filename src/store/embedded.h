@@ -79,6 +79,8 @@ typedef struct embedded {
     uint64_t raw_done; /* bytes compacted since the store was opened */
     uint64_t newest;   /* arrival of all that is stored; 0: nothing is */
     bool full_of_young;
+    bool
+        doubtful; /* some items at the end of the journal could not be read when the store was opened */
     struct {
         uint64_t n;            /* since it began */
         uint64_t last, behind; /* world_now: any rejection, one for the backlog */

@@ -273,7 +273,11 @@ static bool run_through(run *r, uint64_t durable, err *e)
     uint64_t now = x->world->wall(x->world->who);
     if (!embedded_settle(x, &r->through, e)) return false;
     r->last = r->through;
-    journal_scan s = {.from = r->through + 1, .to = durable, .once = true};
+    journal_scan s = {.from = r->through + 1,
+                      .to = durable,
+                      .once = true,
+                      .doubt_from = x->r.doubt_from,
+                      .doubt_to = x->r.doubt_to};
     r->scan = &s;
     if (!journal_read(x->vfs, x->dir, &s, on_record, r, e) ||
         (r->ahead && !ahead_drain(r->ahead, e)))

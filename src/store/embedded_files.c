@@ -67,6 +67,7 @@ bool embedded_settle(embedded *x, uint64_t *through, err *e)
     uint64_t says = 0;
     bool ok = database_open(&d, &x->files, x->unsure_of, &why) && database_settle(&d, &why) &&
               database_number(&d, "SELECT value FROM meta WHERE key = 'through'", &says, &why);
+    if (ok) embedded_list_file(x, &d, x->unsure_of);
     database_close(&d);
     if (!ok && why.code != ERR_MALFORMED) {
         if (e) *e = why;

@@ -95,7 +95,10 @@ typedef struct journal_scan {
     uint64_t from, to;        /* sequence numbers, both inside */
     journal_place *place;     /* of an earlier scan, and left for the next; may be NULL */
     uint64_t last;            /* seen; from - 1: none */
-    uint64_t n_items, n_bytes, n_damaged;
+    /* Records in (doubt_from, doubt_to] that cannot be read may be of a group that a crash cut off and nobody acknowledged: they
+     * count as doubtful, not as damaged. */
+    uint64_t doubt_from, doubt_to;
+    uint64_t n_items, n_bytes, n_damaged, n_doubtful;
     bool
         gap; /* the record `from` is no longer there: it was compacted meanwhile, or the file that had it is gone: */
     uint64_t first; /* of those that are there */

@@ -63,14 +63,24 @@ static bool look(window *w, uint64_t at, size_t n, str *out, err *e)
     return true;
 }
 
+/* Records from one number to another, both inside, cannot be read. */
+static void count_damaged(journal_scan *s, uint64_t from, uint64_t to)
+{
+    uint64_t low = from > s->doubt_from ? from : s->doubt_from + 1,
+             high = to < s->doubt_to ? to : s->doubt_to,
+             doubtful = low <= high ? high - low + 1 : 0;
+    s->n_doubtful += doubtful;
+    s->n_damaged += to - from + 1 - doubtful;
+}
+
 typedef struct walk {
     journal_scan *s;
     journal_visit *visit;
     void *who;
     window w;
     uint64_t next; /* number of the next record in the segment */
-    uint64_t
-        pending_damage; /* records with a bad hash since the last good one: a torn tail is none */
+    /* Records with a bad hash since the last good one, from the first to the last: a torn tail is none. */
+    uint64_t bad_first, bad_last; /* 0: none */
 } walk;
 
 static bool one_record(walk *k, const journal_segment *seg, uint64_t limit, uint64_t *at, bool *end,
@@ -87,22 +97,23 @@ static bool one_record(walk *k, const journal_segment *seg, uint64_t limit, uint
     if (seq >= limit || seq < k->next || n > seg->end) return true;
     if (seq > k->s->to) return true;
     if (seq > k->next && k->next >= k->s->from)
-        k->s->n_damaged += seq - k->next; /* their headers are */
+        count_damaged(k->s, k->next, seq - 1); /* their headers are */
     k->next = seq;
     k->next++;
     *at += JOURNAL_RECORD;
     if (seq >= k->s->from) {
         if (!look(&k->w, *at, (size_t)n, &bytes, e)) return false;
         if (bytes.n == n && hash_long(bytes.p, bytes.n) == hash) {
-            k->s->n_damaged += k->pending_damage;
-            k->pending_damage = 0;
+            if (k->bad_first) count_damaged(k->s, k->bad_first, k->bad_last);
+            k->bad_first = 0;
             k->s->last = seq;
             k->s->n_items++;
             k->s->n_bytes += n;
             if (!k->visit(k->who, seq, bytes, e)) return false;
             if (k->s->stop) return true;
         } else {
-            k->pending_damage++;
+            if (!k->bad_first) k->bad_first = seq;
+            k->bad_last = seq;
         }
     }
     *at += (n + 7) & ~UINT64_C(7);
@@ -146,7 +157,7 @@ static bool one_segment(walk *k, sqlite3_vfs *vfs, const char *dir, const journa
         return false;
     }
     k->w.n = 0;
-    k->pending_damage = 0;
+    k->bad_first = 0;
     if (k->s->once) (void)vfile_go_direct(k->w.f);
     bool ok = still_there(k, seg, e), end = false;
     uint64_t at = begin(k, seg);
@@ -182,10 +193,10 @@ bool journal_read(sqlite3_vfs *vfs, const char *dir, journal_scan *s, journal_vi
         if (limit <= s->from || list.v[i].first_seq > s->to) continue;
         ok = one_segment(&k, vfs, dir, &list.v[i], limit, e);
         if (ok && !s->stop && limit != UINT64_MAX && limit <= s->to && s->last + 1 < limit)
-            s->n_damaged += limit - 1 - s->last; /* the segment had them */
+            count_damaged(s, s->last + 1, limit - 1); /* the segment had them */
     }
     if (ok && !s->stop && s->to != UINT64_MAX && s->last < s->to && s->n_damaged == 0)
-        s->n_damaged = s->to - s->last; /* they were promised */
+        count_damaged(s, s->last + 1, s->to); /* they were promised */
     free(k.w.p);
     if (!s->hold) free(list.v);
     return ok;

@@ -172,11 +172,17 @@ static bool visit_record(void *who, uint64_t seq, str bytes, err *e)
 
 bool reader_items(reader *r, reader_item *visit, void *who, err *e)
 {
-    journal_scan s = {.hold = &r->hold, .from = r->through + 1, .to = UINT64_MAX};
+    bool known = r->doubt_to != 0;
+    journal_scan s = {.hold = &r->hold,
+                      .from = r->through + 1,
+                      .to = UINT64_MAX,
+                      .doubt_from = known ? r->doubt_from : r->listed.durable,
+                      .doubt_to = known ? r->doubt_to : UINT64_MAX};
     going g = {r, visit, who, &s};
     r->n_damaged = 0;
     bool ok = journal_read(r->o.vfs, r->o.dir, &s, visit_record, &g, e);
     r->n_damaged += s.n_damaged;
+    r->n_doubtful = s.n_doubtful;
     if (ok && !s.stop && s.last < r->listed.durable) r->n_damaged += r->listed.durable - s.last;
     return ok;
 }

@@ -33,8 +33,10 @@ typedef struct reader {
     manifest listed; /* what must be there */
     journal_hold hold;
     uint64_t through;
-    uint64_t compacted; /* as the files say; `through` may be more, see `gap` */
-    uint64_t n_damaged; /* in the journal, as reader_items found */
+    uint64_t compacted;             /* as the files say; `through` may be more, see `gap` */
+    uint64_t n_damaged, n_doubtful; /* in the journal, as reader_items found */
+    /* See journal_scan: whoever writes the directory knows it; 0: beyond what the manifest says was acknowledged. */
+    uint64_t doubt_from, doubt_to;
     bool begun;
     bool lost;   /* a file is damaged: what it says was compacted is not known */
     bool second; /* the files are taken once more: what is damaged was told */
