@@ -224,6 +224,7 @@ enum { PROFILE = 8, MANY_BYTES = 64 << 10 };
 static hash128 cut_long(content *c, const profile *p, size_t i, size_t from)
 {
     XXH3_state_t h;
+    XXH3_INITSTATE(&h); /* reset looks at the seed of before */
     (void)XXH3_128bits_reset_withSeed(&h, PROFILE);
     for (;; i++) {
         if (i == p->n_samples || c->b.n - from >= MANY_BYTES) {
