@@ -42,7 +42,7 @@ NODISCARD bool h2_feed(h2 *s, str bytes, err *e);
 typedef struct h2_work {
     size_t frames;
     size_t
-        requests; /* HEADERS frames: most begin a request, whose answer costs more than its bytes */
+        requests; /* begun, without refused streams: the response costs more than the bytes of its request */
     size_t
         heads; /* bytes of header blocks, decoded, each header with 32 bytes more (RFC 9113 6.5.2) */
 } h2_work;

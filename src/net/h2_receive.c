@@ -26,7 +26,6 @@ static int on_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd, void 
     (void)ng;
     h2 *s = who;
     s->done.frames++;
-    s->done.requests += hd->type == NGHTTP2_HEADERS;
     if (hd->type == NGHTTP2_HEADERS || hd->type == NGHTTP2_PUSH_PROMISE)
         s->block.wire = s->block.decoded = 0, s->block.begun = false;
     else if (hd->type != NGHTTP2_CONTINUATION)
@@ -55,6 +54,7 @@ static int on_begin(nghttp2_session *ng, const nghttp2_frame *f, void *who)
     s->block.begun = true;
     s->ignored -= s->block.wire;
     if (f->hd.type != NGHTTP2_HEADERS) return 0;
+    s->done.requests++; /* not in on_begin_frame: a stream that nghttp2 refuses begins no request */
     h2_stream *t = h2_stream_of(s, f->hd.stream_id);
     if (t) {
         bool interim = !s->o.server && t->m.status < 200; /* 100 Continue: the real head follows */

@@ -330,6 +330,33 @@ static void test_requests_of_a_turn(void **state)
     buf_free(&b);
 }
 
+/* Streams beyond the limit: nghttp2 refuses them without a callback that could pause, so they count as frames, not as requests. */
+static void test_refused_streams(void **state)
+{
+    (void)state;
+    enum { OPEN = 100, REFUSED = 400, A_TURN = 8 };
+    static const h2_work most = {.frames = 1000, .requests = A_TURN, .heads = 1 << 20};
+    rig r;
+    err e = {0};
+    buf b = {0};
+    size_t frames = 0, requests = 0;
+    open_rig(&r);
+    put_hello(&b);
+    for (unsigned i = 0; i < OPEN + REFUSED; i++)
+        put_frame(&b, HEADERS, END_HEADERS, 1 + 2 * i, (str){get, sizeof get - 1});
+    str rest = buf_view(&b);
+    while (rest.n) {
+        h2_work done;
+        assert_ok(h2_feed_some(r.s, &rest, &most, &done, &e), &e);
+        assert_true(done.requests <= A_TURN);
+        frames += done.frames, requests += done.requests;
+    }
+    assert_int_equal(requests, OPEN);
+    assert_true(frames >= OPEN + REFUSED);
+    h2_free(r.s);
+    buf_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +366,7 @@ int main(void)
         cmocka_unit_test(test_pause_at_the_end),
         cmocka_unit_test(test_frames_of_a_turn),
         cmocka_unit_test(test_requests_of_a_turn),
+        cmocka_unit_test(test_refused_streams),
     };
     return cmocka_run_group_tests_name("h2_floods", tests, NULL, NULL);
 }
