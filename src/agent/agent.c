@@ -292,7 +292,7 @@ static void on_fork_child(void)
     agent.config.file = files_of_child(agent.config.file, &agent.settings);
     agent.config.report = files_of_child(agent.config.report, &agent.settings);
     if (agent.shipper.heap) agent.shipper.heap->forked();
-    if (!open_shipper(&e) || !capture_forked(&e) || !start_thread(&e)) {
+    if (!open_shipper(&e) || !capture_forked(NULL, &e) || !start_thread(&e)) {
         stop_heap();
         return;
     }

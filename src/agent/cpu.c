@@ -123,6 +123,14 @@ static struct timespec span_of(uint64_t ns)
     return (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 }
 
+/* A random part of the period, or threads would ring in step.  A collector outside knows the CPU time that the first sample
+ * stands for (handler.c), so that one may come at the first tick, and a process of a few milliseconds has one. */
+static uint64_t first_ring(const thread_record *t, uint64_t ticket)
+{
+    if (handler.outside) return 1;
+    return 1 + hash_mix(ticket, task_cpu(t->face.tid)) % t->period;
+}
+
 /* The kernel's own calls: libc's would put a thread behind them. */
 static bool arm_timer(thread_record *t)
 {
@@ -133,7 +141,7 @@ static bool arm_timer(thread_record *t)
     to._sigev_un._tid = (pid_t)t->face.tid;
     int id;
     if (syscall(SYS_timer_create, task_clock(t->face.tid), &to, &id) != 0) return false;
-    uint64_t first = 1 + hash_mix(ticket, task_cpu(t->face.tid)) % t->period;
+    uint64_t first = first_ring(t, ticket);
     struct itimerspec when = {.it_interval = span_of(t->period), .it_value = span_of(first)};
     if (syscall(SYS_timer_settime, id, 0, &when, NULL) != 0) {
         syscall(SYS_timer_delete, id);

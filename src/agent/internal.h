@@ -47,6 +47,13 @@ void drain_ring(capture *c);
 /* Looks which of the armed threads run without being heard; without the lock. */
 void drain_deaf(capture *c, int dir);
 
+/* Moves the capture to other signals if the program took one, or asked for one (`yield`).  One thread at a time. */
+void signals_check(capture *c);
+/* A sentence for people, once. */
+void capture_say(const capture *c, bool *said, const char *sentence);
+/* Behind a refresh of the registry, with the gate held. */
+void capture_locate_spans(capture *c);
+
 /* All counters now; with the lock held. */
 capture_counts capture_totals(capture *c);
 void counts_add(capture_counts *to, const capture_counts *n);
@@ -58,4 +65,5 @@ bool capture_here(void);
 NODISCARD bool capture_start(capture *c, uint64_t delay_ns, err *e); /* the sampler's thread */
 NODISCARD bool capture_open_registry(capture *c, err *e);
 void capture_forget_ring(void);
+void capture_begin_outside(capture *c); /* arms the calling thread, the only one */
 uint64_t capture_real_time(void);

@@ -66,8 +66,10 @@ void life_forked(void) { atomic_store(&people, 1); }
 
 static void finish(thread_record *t)
 {
+    const capture *c = &the_capture;
     uint64_t mask = hold_signals();
     cpu_disarm(t);
+    if (c->o.ended && !t->own) c->o.ended(c->o.who, &t->face);
     if (t->own) own_end(t->face.tid);
     if (!t->described && atomic_load(&t->face.sampled)) thread_name_self(t);
     thread_finish(t);
@@ -194,7 +196,9 @@ static void be_heard(thread_record *t)
 
 void life_stay(void)
 {
+    const capture *c = &the_capture;
     if (!capture_here()) return;
+    if (c->o.staying) c->o.staying(c->o.who);
     uint64_t mask = hold_signals();
     thread_record *t = thread_find((uint32_t)gettid());
     if (t) be_heard(t);
@@ -218,16 +222,31 @@ bool life_handler(const struct sigaction *a)
     return (a->sa_flags & SA_SIGINFO) && a->sa_sigaction == handler_run && !capture_is_own();
 }
 
+/* Without a sampler the calling thread moves the capture itself. */
+static void move_here(capture *c, int sig)
+{
+    uint64_t mask = hold_signals();
+    pthread_mutex_lock(&c->lock);
+    own_borrow(true); /* signals are asked about as the agent, or the interposers would hide ours */
+    atomic_store(&c->yield, (uint32_t)sig);
+    signals_check(c);
+    atomic_store(&c->yield, 0);
+    own_borrow(false);
+    pthread_mutex_unlock(&c->lock);
+    release_signals(mask);
+}
+
 void life_yield(int sig)
 {
     capture *c = &the_capture;
     struct timespec until;
+    if (c->o.outlet) return move_here(c, sig);
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += YIELD_NS;
     if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
     atomic_store(&c->yield, (uint32_t)sig);
-    atomic_fetch_add(&handler.wake, 1);
-    syscall(SYS_futex, &handler.wake, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    atomic_fetch_add(handler.wake, 1);
+    syscall(SYS_futex, handler.wake, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     /* A sample ends the wait early: until a point in time, then, as often as it takes. */
     while (atomic_load(&c->yield) == (uint32_t)sig)
         if (syscall(SYS_futex, &c->yield, FUTEX_WAIT_BITSET_PRIVATE, sig, &until, NULL,
@@ -253,6 +272,12 @@ void life_leave(void)
     if (c->o.leaving) c->o.leaving(c->o.who, false);
 }
 
+/* Privileges, namespaces: they are in the way of the agent's threads alone. */
+void life_change_privilege(void)
+{
+    if (!the_capture.o.outlet) life_retire();
+}
+
 void life_retire(void)
 {
     static _Atomic bool retired;
@@ -260,8 +285,10 @@ void life_retire(void)
     if (!capture_here() || capture_is_own() || atomic_exchange(&retired, true)) return;
     if (c->o.say)
         c->o.say(c->o.who,
-                 "the program changes privileges or namespaces or forbids system calls, which our "
-                 "threads would be in the way of: the profile ends here");
+                 c->o.outlet ? "the program forbids itself system calls that the profiler needs "
+                               "(seccomp): its profile ends there"
+                             : "the program changes privileges or namespaces or forbids system "
+                               "calls, which our threads would be in the way of: the profile ends here");
     int cancel =
         not_cancelled(); /* waiting is a point of cancellation, the program's call is none */
     end_capture();

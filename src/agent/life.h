@@ -34,5 +34,8 @@ uint64_t life_ours(const sigset_t *set);
 /* Before _exit and its like. */
 void life_leave(void);
 
-/* The program is about to treat its threads differently: the capture ends, and its threads with it. */
+/* The program is about to treat its threads differently, which the agent's threads would be in the way of: the capture
+ * ends, and they with it.  A capture without threads goes on. */
+void life_change_privilege(void);
+/* The program is about to forbid itself system calls: the capture ends. */
 void life_retire(void);

@@ -104,6 +104,8 @@ NODISCARD bool threads_call(int dir, uint32_t *tids, size_t *n);
 
 /* Calls f for every LIVE record; f may end it. */
 void threads_each(void (*f)(void *who, thread_record *t), void *who);
+/* The same for those that are not the agent's, without the lock: at the end of the process, maybe in a signal handler. */
+void threads_peek(void (*f)(void *who, const thread_face *t), void *who);
 /* Before a drain: whoever has ended has put its last sample into the ring. */
 void threads_retire(void);
 /* Behind a drain that reached the end: frees the places of those. */

@@ -106,9 +106,7 @@ static bool execute(run *r)
     const char *const *env;
     err e = {0};
     r->tmp = temp_open("kiln-run", &e);
-    /* A program that root starts may become somebody else, and the agent in it with it. */
-    bool open = r->tmp && (geteuid() != 0 || temp_share(&e));
-    if (!open || !run_environment(r, &env, &e)) {
+    if (!r->tmp || !run_take_open(r, &e) || !run_environment(r, &env, &e)) {
         cli_fail_err(c, NULL, &e);
         return false;
     }
@@ -119,7 +117,9 @@ static bool execute(run *r)
     }
     for (size_t i = 0; i < c->n_args; i++) argv[i] = c->args[i];
     child_opts o = {.path = r->path, .argv = argv, .envp = env, .ignore_pipe = c->ignored_pipe};
-    if (child_run(&o, &r->end, &e)) return true;
+    bool ran = child_run(&o, &r->end, &e);
+    run_take_close(r);
+    if (ran) return true;
     cannot_run(r, r->path, &e);
     c->worst = EXIT_CANNOT_RUN; /* there is a file, whatever the kernel missed */
     return false;
@@ -175,7 +175,7 @@ static void tell(run *r)
 }
 
 /* As `kiln send` would. */
-static void send(run *r)
+static void send_file(run *r)
 {
     cli *c = r->c;
     if (r->live || !c->o.address || !r->output) return;
@@ -195,13 +195,14 @@ static void afterwards(run *r)
         r->output = r->html = NULL;
     }
     tell(r);
-    send(r);
+    send_file(r);
 }
 
 static exit_code finish(run *r, bool ran)
 {
     cli *c = r->c;
     input_close(&r->in);
+    collector_close(r->collector);
     arena_free(&r->arena);
     temp_close();
     if (!ran) return c->worst;

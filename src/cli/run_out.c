@@ -14,7 +14,8 @@ enum {
     MORE_ROWS = 5,
     SYMBOL_LINES = 3,
     FEW = 20,
-    SLOWEST_TICK = 100
+    SLOWEST_TICK = 100,
+    UNSEEN_SHARE = 100, /* 1 in so many: less is not told */
 };
 
 static void tail(buf *b, const char *fmt, ...) PRINTF(2, 3);
@@ -93,7 +94,7 @@ static uint64_t most(uint64_t told, uint64_t found) { return told > found ? told
 
 static void put_captured(run *r, buf *t)
 {
-    const run_report *p = &r->report;
+    const collected *p = &r->all;
     char n[HUMAN_MAX], d[HUMAN_MAX];
     const char *by = p->perf && !p->timer   ? " (perf events)"
                      : p->timer && !p->perf ? " (timers)"
@@ -114,7 +115,7 @@ static void put_captured(run *r, buf *t)
 static void put_sent(run *r, buf *t)
 {
     char n[HUMAN_MAX], b[HUMAN_MAX], k[HUMAN_MAX];
-    const otlp_counts *s = &r->report.sent;
+    const otlp_counts *s = &r->sent;
     if (!r->live) return;
     buf_printf(t, "%s profile%s to %s, %s in %s request%s", human_count(s->items_accepted, n),
                plural(s->items_accepted), r->c->o.address, human_bytes(s->bytes_sent, b),
@@ -126,24 +127,45 @@ static void put_lost(run *r, buf *t)
 {
     run_loss v[RUN_LOSSES];
     char n[HUMAN_MAX];
-    size_t k = run_losses(&r->report, v);
+    size_t k = run_losses(r, v);
     for (size_t i = 0; i < k; i++) {
         buf_printf(t, "%s %s", human_count(v[i].n, n), v[i].what);
         item(r, PAINT_YELLOW, i ? "" : "lost", t);
     }
-    if (!k && r->report.n) buf_z(t, "nothing");
+    if (!k && r->all.processes) buf_z(t, "nothing");
     item(r, PAINT_BOLD, "lost", t);
+}
+
+/* Where the CPU time went that the kernel counted: what samples do not show has a name and a number. */
+static void put_account(run *r, buf *t)
+{
+    run_account a = run_account_of(r);
+    char used[HUMAN_MAX], some[HUMAN_MAX], n[HUMAN_MAX];
+    if (!r->all.processes || !a.used) return;
+    buf_printf(t, "%s of %s sampled", human_duration(a.sampled, some), human_duration(a.used, used));
+    if (a.startup)
+        tail(t, "%s in starting programs (exec, loader)", human_duration(a.startup, some));
+    if (a.unsampled)
+        tail(t, "%s in %s thread%s that ended before a first sample",
+             human_duration(a.unsampled, some), human_count(r->all.n_unsampled, n),
+             plural(r->all.n_unsampled));
+    if (a.unseen * UNSEEN_SHARE > a.used)
+        tail(t,
+             "%s unseen: ends of processes, threads that block the signal, programs that are static "
+             "or drop LD_PRELOAD",
+             human_duration(a.unseen, some));
+    if (a.beyond * UNSEEN_SHARE > a.used)
+        tail(t, "%s of it in processes that nobody waited for", human_duration(a.beyond, some));
+    item(r, PAINT_BOLD, "CPU time", t);
 }
 
 static void put_cost(run *r, buf *t)
 {
-    const run_report *p = &r->report;
-    char own[HUMAN_MAX], all[HUMAN_MAX], share[HUMAN_MAX];
-    if (!p->n) return;
-    buf_printf(t, "%s of CPU in the agent's threads, %s of the program's %s",
-               human_duration(p->own_cpu_ns, own),
-               human_percent(p->own_cpu_ns, r->end.cpu_ns, share),
-               human_duration(r->end.cpu_ns, all));
+    const collected *p = &r->all;
+    char own[HUMAN_MAX], share[HUMAN_MAX];
+    if (!p->processes) return;
+    buf_printf(t, "%s of CPU in kiln beside it, %s of the program's", human_duration(p->own_cpu, own),
+               human_percent(p->own_cpu, r->end.cpu_ns, share));
     item(r, PAINT_BOLD, "cost", t);
 }
 
@@ -232,9 +254,9 @@ static void put_empty(run *r, buf *t)
 {
     char cpu[HUMAN_MAX], d[HUMAN_MAX];
     if (r->n_samples || r->live) return;
-    if (!r->report.n && !r->processes.n)
-        buf_z(t, "nothing: the agent did not start in it, or had no time to end; with KILN_QUIET=0 "
-                 "it says what it does");
+    if (!r->all.processes)
+        buf_z(t, "nothing: the probe did not start in it: does it drop LD_PRELOAD, or is what it "
+                 "starts statically linked?");
     else
         buf_printf(
             t,
@@ -246,12 +268,16 @@ static void put_empty(run *r, buf *t)
 
 static void put_silent(run *r, buf *t)
 {
-    size_t silent = 0;
-    for (size_t i = 0; i < r->processes.n; i++) silent += !r->processes.v[i].reported;
-    if (!silent) return;
-    buf_printf(t, "%zu process%s still ran or ended suddenly: up to a second at %s end is missing",
-               silent, silent == 1 ? "" : "es", silent == 1 ? "its" : "their");
-    item(r, PAINT_YELLOW, "missing", t);
+    if (r->all.still) {
+        buf_printf(t, "%u process%s still run%s: what they did until now is here", r->all.still,
+                   r->all.still == 1 ? "" : "es", r->all.still == 1 ? "s" : "");
+        item(r, PAINT_YELLOW, "missing", t);
+    }
+    if (r->all.killed && r->c->o.heap) {
+        buf_printf(t, "%u process%s ended suddenly: of the heap up to 16 s at the end are missing",
+                   r->all.killed, r->all.killed == 1 ? "" : "es");
+        item(r, PAINT_YELLOW, "missing", t);
+    }
 }
 
 static str base_of(str path)
@@ -295,8 +321,8 @@ static void put_names(run *r, buf *t)
 
 static void put_advice(run *r, buf *t)
 {
-    for (size_t i = 0; i < r->report.advice.n; i++) {
-        buf_str(t, r->report.advice.v[i]);
+    for (size_t i = 0; i < r->all.n_said; i++) {
+        buf_z(t, r->all.said[i]);
         item(r, PAINT_YELLOW, "more", t);
     }
 }
@@ -307,6 +333,7 @@ void run_tell(run *r)
     put_head(r);
     put_captured(r, &t);
     put_sent(r, &t);
+    put_account(r, &t);
     put_lost(r, &t);
     put_cost(r, &t);
     put_tables(r);

@@ -6,15 +6,15 @@
 
 handler_state handler;
 
-static void futex_wake(_Atomic uint32_t *word)
+static void futex_wake(_Atomic uint32_t *word, int op)
 {
-    arch_syscall4(SYS_futex, (long)(uintptr_t)word, FUTEX_WAKE_PRIVATE, 1, 0);
+    arch_syscall4(SYS_futex, (long)(uintptr_t)word, op, 1, 0);
 }
 
-static uint64_t now(const handler_state *h)
+static uint64_t now(const handler_state *h, clockid_t clock)
 {
     struct timespec t;
-    h->now(CLOCK_REALTIME, &t);
+    h->now(clock, &t);
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
@@ -31,7 +31,7 @@ static uint64_t pthread_here(void)
 static void take(handler_state *h, raw_sample *raw, const unwind_stack *stack, const void *context)
 {
     unwind_regs regs = unwind_regs_of(context);
-    raw->time = now(h);
+    raw->time = now(h, CLOCK_REALTIME);
     raw->pc = regs.pc;
     raw->sp = regs.sp;
     raw->pthread = pthread_here();
@@ -47,7 +47,7 @@ static void take(handler_state *h, raw_sample *raw, const unwind_stack *stack, c
 
 static void stranger(handler_state *h)
 {
-    atomic_fetch_add_explicit(&h->strangers, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&h->counts->strangers, 1, memory_order_relaxed);
 }
 
 /* ---- a round of the wall clock ---- */
@@ -62,27 +62,41 @@ static void on_round(handler_state *h, uint64_t ticket, const void *context)
     }
     take(h, &s->raw, &s->stack, context);
     slot_answered(s, ticket);
-    if (atomic_fetch_add(&h->answered, 1) + 1 == atomic_load(&h->target)) futex_wake(&h->answered);
+    if (atomic_fetch_add(&h->answered, 1) + 1 == atomic_load(&h->target))
+        futex_wake(&h->answered, FUTEX_WAKE_PRIVATE);
 }
 
 /* ---- CPU time ---- */
+
+/* The timer of a new thread rings early (cpu.c), so its first sample stands for the time that was used until then.  Later
+ * ones stand for periods, and the clock, a system call, is not asked. */
+static uint64_t first_cpu(const handler_state *h, const thread_face *t)
+{
+    if (!h->outside || atomic_load_explicit(&t->sampled, memory_order_relaxed)) return 0;
+    return now(h, CLOCK_THREAD_CPUTIME_ID);
+}
 
 static void on_cpu(handler_state *h, uint32_t position, uint32_t weight, const void *context)
 {
     ring_cell *c = ring_claim(&h->ring);
     if (!c) {
-        atomic_fetch_add_explicit(&h->ring_full, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&h->counts->ring_full, 1, memory_order_relaxed);
         return;
     }
+    atomic_store_explicit(&c->writer, h->pid, memory_order_relaxed);
     thread_face *t = handler_thread(h, position);
     raw_sample *raw = (raw_sample *)(void *)c->bytes;
     take(h, raw, &t->stack, context);
+    raw->kind = RAW_SAMPLE;
     raw->thread = position;
+    raw->tid = t->tid;
+    raw->desk = h->desk;
     raw->weight = weight;
+    raw->cpu = first_cpu(h, t);
     atomic_store_explicit(&t->sampled, 1, memory_order_relaxed);
     if (ring_commit(&h->ring, c)) {
-        atomic_fetch_add(&h->wake, 1);
-        futex_wake(&h->wake);
+        atomic_fetch_add(h->wake, 1);
+        futex_wake(h->wake, h->wake_op);
     }
 }
 

@@ -19,6 +19,11 @@ typedef struct thread_face {
     _Atomic uint32_t sampled; /* a sample of it was put into the ring */
 } thread_face;
 
+/* What handlers count; in shared memory where a collector outside reads it (probe/segment.h). */
+typedef struct handler_counts {
+    _Alignas(64) _Atomic uint64_t strangers, ring_full;
+} handler_counts;
+
 /* The one global that a handler forces on us: written before the handler is installed; later only the
  * atomics change.  After a fork everything is prepared anew before a signal can come. */
 typedef struct handler_state {
@@ -34,6 +39,11 @@ typedef struct handler_state {
     uint32_t n_slots;
 
     ring ring;
+    handler_counts *counts;
+    _Atomic uint32_t *wake; /* the ring is half full: a futex of whoever drains it */
+    int wake_op;            /* FUTEX_WAKE or FUTEX_WAKE_PRIVATE */
+    uint32_t desk;          /* probe: of this process */
+    bool outside;           /* probe: a collector outside values the samples */
 
     char *threads; /* records that begin with a thread_face */
     size_t thread_bytes;
@@ -43,12 +53,15 @@ typedef struct handler_state {
 
     _Alignas(64) _Atomic uint32_t answered; /* slots that were answered, for ever: a futex */
     _Atomic uint32_t target;                /* the sampler waits until so many are */
-    _Atomic uint32_t wake;                  /* the ring is half full: a futex of the sampler's */
-
-    _Alignas(64) _Atomic uint64_t strangers, ring_full;
 } handler_state;
 
 extern handler_state handler;
+
+/* Of a cell of the ring, for stacks of so many frames. */
+static inline size_t handler_cell_bytes(uint32_t max_frames)
+{
+    return (sizeof(ring_cell) + raw_bytes(max_frames) + 63) & ~(size_t)63;
+}
 
 static inline uint64_t thread_ticket(uint32_t position, uint32_t generation)
 {

@@ -3,17 +3,31 @@
 #include "span/peek.h"
 #include "unwind/unwind.h"
 
+typedef enum raw_kind {
+    RAW_SAMPLE,
+    RAW_END,  /* probe: a thread that was sampled ends; `cpu` and `name` of it */
+    RAW_HEAP, /* probe: totals of one stack of the heap profile, in `heap` */
+} raw_kind;
+
 typedef struct raw_sample {
     uint64_t time;    /* CLOCK_REALTIME, ns */
     uintptr_t pc, sp; /* where the thread was interrupted */
     uint64_t pthread; /* pthread_t; 0: not known */
     uint32_t thread;  /* CPU: position in the table of threads */
     uint32_t weight;  /* CPU: expirations of the timer that it stands for */
+    uint32_t tid;     /* CPU: the same thread, for a reader outside of the process */
+    uint32_t desk;    /* probe: the process (probe/segment.h) */
+    uint64_t cpu;     /* CPU time of the thread: with its first sample and at its end; otherwise 0 */
     uint32_t guesses; /* as in unwind_result */
     uint16_t n;       /* of pcs */
     uint8_t end;      /* unwind_end */
+    uint8_t kind;     /* raw_kind */
     bool in_context;  /* `span` says something */
-    span_record span;
+    union {
+        span_record span;
+        char name[16];   /* RAW_END */
+        int64_t heap[4]; /* RAW_HEAP: objects and bytes allocated, objects and bytes in use */
+    };
     uintptr_t pcs[]; /* handler_opts.max_frames */
 } raw_sample;
 

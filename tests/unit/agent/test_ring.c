@@ -17,6 +17,9 @@ static ring *new_ring(uint32_t n)
     ring *r = aligned_alloc(64, sizeof *r);
     assert_non_null(r);
     memset(r, 0, sizeof *r);
+    r->ends = aligned_alloc(64, sizeof *r->ends);
+    assert_non_null(r->ends);
+    memset(r->ends, 0, sizeof *r->ends);
     r->n = n;
     r->cell_bytes = CELL;
     r->cells = aligned_alloc(64, (size_t)n * CELL);
@@ -28,6 +31,7 @@ static ring *new_ring(uint32_t n)
 static void free_ring(ring *r)
 {
     free(r->cells);
+    free(r->ends);
     free(r);
 }
 

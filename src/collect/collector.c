@@ -1,0 +1,367 @@
+#include "collect/collector.h"
+
+#include "collect/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/ban.h"
+
+enum {
+    DRAIN_NS = 50 * 1000000,   /* between drains, unless a ring is half full before */
+    ALIVE_NS = 100 * 1000000,  /* between looks whether processes live */
+    STUCK_NS = 2000 * 1000000, /* a cell that its writer claimed so long ago is given up */
+    DEPARTED = 4096,
+    RINGS_BYTES_MIN = 128 << 20, /* free in /dev/shm, to use it */
+};
+
+/* A process that has left, for the one that it became by an exec. */
+typedef struct departed {
+    uint32_t pid;
+    uint64_t cpu;
+} departed;
+
+typedef struct stuck {
+    uint64_t head, since;
+} stuck;
+
+struct collector {
+    collector_opts o;
+    agent_config config; /* when the caller has none */
+    char exclude[256];
+    segment segment;
+    int fd;          /* of a memfd; -1: the file at `path` */
+    char path[64];
+    bool is_file;
+    process *at[SEGMENT_DESKS];
+    process_world world;
+    collected sums;
+    stuck stuck[SEGMENT_RINGS];
+    departed departed[DEPARTED];
+    uint64_t alive_at;
+    arena mem; /* sentences */
+    pthread_t thread;
+    bool started;
+    _Atomic bool stop;
+    _Atomic uint32_t alive;
+};
+
+static uint64_t clock_ns(clockid_t c)
+{
+    struct timespec t = {0};
+    clock_gettime(c, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* ---- the segment ---- */
+
+/* Memory that belongs to nobody's disk: a full one would kill the program at its next sample.  A program that root
+ * starts may become somebody else, who cannot open our descriptors: then a file, with its pages taken beforehand. */
+static int open_shared(collector *c)
+{
+    struct statvfs v;
+    if (geteuid() != 0 || statvfs("/dev/shm", &v) != 0 ||
+        (uint64_t)v.f_bavail * v.f_frsize < RINGS_BYTES_MIN)
+        return -1;
+    snprintf(c->path, sizeof c->path, "/dev/shm/kiln-run.XXXXXX");
+    int fd = mkostemp(c->path, O_CLOEXEC);
+    if (fd >= 0 && fchmod(fd, 0666) != 0) {
+        close(fd), (void)unlink(c->path);
+        return -1;
+    }
+    c->is_file = fd >= 0;
+    return fd;
+}
+
+static int open_memory(collector *c)
+{
+    int fd = open_shared(c);
+    if (fd >= 0) return fd;
+    fd = (int)syscall(SYS_memfd_create, "kiln-run", 1u /* MFD_CLOEXEC */);
+    if (fd >= 0) snprintf(c->path, sizeof c->path, "/proc/%d/fd/%d", getpid(), fd);
+    return fd;
+}
+
+static bool make_segment(collector *c, err *e)
+{
+    segment_head h = {.cpu_hz = c->o.cpu_hz,
+                      .max_frames = c->o.max_frames,
+                      .source = c->o.source,
+                      .heap = c->o.heap,
+                      .follow_fork = c->o.follow_fork,
+                      .heap_bytes = c->o.heap_bytes,
+                      .collector = (uint32_t)getpid()};
+    snprintf(h.exclude, sizeof h.exclude, "%s", c->exclude);
+    c->fd = open_memory(c);
+    if (c->fd < 0) return err_sys(e, errno, "no memory to share with the program");
+    if (!segment_create(&c->segment, c->fd, &h, e)) return false;
+    if (!c->is_file) return true;
+    int why = posix_fallocate(c->fd, 0, (off_t)c->segment.bytes);
+    return !why || err_sys(e, why, "no room in /dev/shm for the memory shared with the program");
+}
+
+/* ---- processes ---- */
+
+static void keep_said(collector *c, const desk *d)
+{
+    collected *s = &c->sums;
+    for (size_t i = 0; i < DESK_SENTENCES && s->n_said < ARRAY_LEN(s->said); i++) {
+        char text[DESK_SENTENCE];
+        bool known = false;
+        if (!atomic_load(&d->is_said[i])) continue;
+        memcpy(text, d->said[i], sizeof text);
+        text[sizeof text - 1] = '\0';
+        for (size_t k = 0; k < s->n_said; k++) known = known || !strcmp(s->said[k], text);
+        char *copy = known ? NULL : arena_alloc(&c->mem, sizeof text);
+        if (copy) s->said[s->n_said++] = memcpy(copy, text, sizeof text);
+    }
+}
+
+/* CPU time of a process at its last farewell: an exec keeps its number and its clock. */
+static uint64_t cpu_before(const collector *c, const process *p)
+{
+    const departed *d = &c->departed[p->pid % DEPARTED];
+    uint64_t most = d->pid == p->pid && d->cpu <= p->cpu_begin ? d->cpu : 0;
+    for (uint32_t i = 0; i < SEGMENT_DESKS; i++) {
+        const process *q = c->at[i];
+        uint64_t cpu = q && q != p && q->pid == p->pid ? atomic_load(&q->d->cpu_end) : 0;
+        if (cpu > most && cpu <= p->cpu_begin) most = cpu;
+    }
+    return most;
+}
+
+static process *meet(collector *c, uint32_t at, uint64_t word)
+{
+    const desk *d = segment_desk(&c->segment, at);
+    process *p = process_open(&c->world, d, at, word);
+    if (!p) return NULL;
+    c->at[at] = p;
+    c->sums.processes++;
+    if (!p->forked) c->sums.startup += p->cpu_begin - cpu_before(c, p);
+    *(atomic_load(&d->events) ? &c->sums.perf : &c->sums.timer) = true;
+    return p;
+}
+
+/* The process of a desk; NULL: nobody is there, or it is not ready. */
+static process *process_at(collector *c, uint32_t at)
+{
+    const desk *d = segment_desk(&c->segment, at);
+    uint64_t word = atomic_load(&d->word);
+    if (desk_state_of(word) == DESK_FREE) return NULL;
+    if (c->at[at]) return c->at[at];
+    return atomic_load(&d->ready) == desk_generation(word) ? meet(c, at, word) : NULL;
+}
+
+static void bury(collector *c, process *p)
+{
+    const desk *d = segment_desk(&c->segment, p->desk);
+    collected *s = &c->sums;
+    keep_said(c, d);
+    s->killed += !atomic_load(&d->cpu_end);
+    s->unsampled += atomic_load(&d->unsampled);
+    s->n_unsampled += atomic_load(&d->n_unsampled);
+    s->nameless += atomic_load(&d->maps_lost);
+    s->heap_samples += atomic_load(&d->heap_samples);
+    s->heap_stacks_lost += atomic_load(&d->heap_stacks_lost);
+    s->heap_live_lost += atomic_load(&d->heap_live_lost);
+    s->heap_lost += atomic_load(&d->heap_lost);
+    s->capture.threads_lost += atomic_load(&d->threads_lost);
+    s->capture.strangers += atomic_load(&d->counts.strangers);
+    s->capture.ring_full += atomic_load(&d->counts.ring_full);
+    c->departed[p->pid % DEPARTED] = (departed){p->pid, atomic_load(&d->cpu_end)};
+    process_flush(&c->world, p, true);
+    c->o.process(c->o.who, p->pid, atomic_load(&d->cpu_end) != 0);
+    c->at[p->desk] = NULL;
+    desk_free(&c->segment, p->desk);
+    process_close(p);
+}
+
+static bool is_alive(uint32_t pid)
+{
+    char path[32], text[512];
+    snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *end = strrchr(text, ')');
+    return end && end[1] == ' ' && end[2] != 'Z' && end[2] != 'X';
+}
+
+/* A desk of the same process with a higher start: it has exec'd. */
+static bool has_exec(const collector *c, const process *p)
+{
+    for (uint32_t k = 0; k < SEGMENT_DESKS; k++) {
+        const process *q = c->at[k];
+        if (q && q != p && q->pid == p->pid && q->cpu_begin >= p->cpu_begin) return true;
+    }
+    return false;
+}
+
+/* ---- draining ---- */
+
+static void drain_ring(collector *c, uint32_t i)
+{
+    ring r = segment_ring(&c->segment, i);
+    for (ring_cell *cell; (cell = ring_peek(&r)); ring_release(&r, cell)) {
+        const raw_sample *raw = (const raw_sample *)(const void *)cell->bytes;
+        process *p = raw->desk < SEGMENT_DESKS ? process_at(c, raw->desk) : NULL;
+        bool ok = p && atomic_load(&cell->writer) == p->pid && process_take(&c->world, p, raw);
+        c->sums.capture.strangers += !ok;
+    }
+}
+
+/* A process that was killed, or stopped, between claim and commit. */
+static void pass_over(collector *c, uint32_t i)
+{
+    ring r = segment_ring(&c->segment, i);
+    stuck *s = &c->stuck[i];
+    uint32_t writer;
+    ring_cell *cell = ring_pending(&r, &writer);
+    uint64_t head = atomic_load(&r.ends->head);
+    if (!cell || s->head != head || !s->since) {
+        *s = (stuck){head, cell ? c->world.now : 0};
+        return;
+    }
+    if (c->world.now - s->since < STUCK_NS && (!writer || is_alive(writer))) return;
+    if (ring_skip(&r, cell)) c->sums.capture.ring_full++;
+    s->since = 0;
+    drain_ring(c, i);
+}
+
+static void drain(collector *c)
+{
+    c->world.now = clock_ns(CLOCK_MONOTONIC);
+    for (uint32_t i = 0; i < SEGMENT_RINGS; i++) {
+        drain_ring(c, i);
+        pass_over(c, i);
+    }
+}
+
+/* Who is gone goes after its last samples were drained: first it is seen, then drained, then buried. */
+static void follow(collector *c)
+{
+    bool gone[SEGMENT_DESKS] = {0};
+    uint32_t alive = 0;
+    for (uint32_t i = 0; i < SEGMENT_DESKS; i++) {
+        process *p = process_at(c, i);
+        if (!p) continue;
+        bool left = desk_state_of(atomic_load(&p->d->word)) == DESK_LEFT;
+        gone[i] = (left && has_exec(c, p)) || !is_alive(p->pid);
+        alive += !gone[i];
+    }
+    atomic_store(&c->alive, alive);
+    drain(c);
+    for (uint32_t i = 0; i < SEGMENT_DESKS; i++) {
+        process *p = c->at[i];
+        if (p && gone[i])
+            bury(c, p);
+        else if (p && c->o.flush_ns && c->world.now - p->flushed_at >= c->o.flush_ns)
+            process_flush(&c->world, p, false);
+    }
+}
+
+static void sleep_a_while(collector *c, uint32_t wake, uint64_t until)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), ns = until > now ? until - now : 0;
+    struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+    syscall(SYS_futex, &c->segment.head->wake, FUTEX_WAIT, wake, &t, NULL, 0);
+}
+
+static void *run(void *who)
+{
+    collector *c = who;
+    prctl(PR_SET_NAME, "kiln-collect");
+    uint64_t next = clock_ns(CLOCK_MONOTONIC);
+    while (!atomic_load(&c->stop)) {
+        uint32_t wake = atomic_load(&c->segment.head->wake);
+        drain(c);
+        if (c->world.now >= c->alive_at + ALIVE_NS) {
+            c->alive_at = c->world.now;
+            follow(c);
+        }
+        next = clock_ns(CLOCK_MONOTONIC) + DRAIN_NS;
+        if (!atomic_load(&c->stop)) sleep_a_while(c, wake, next);
+    }
+    c->sums.own_cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    return NULL;
+}
+
+/* ---- life ---- */
+
+collector *collector_open(const collector_opts *o, err *e)
+{
+    collector *c = calloc(1, sizeof *c);
+    if (!c) {
+        err_set(e, ERR_LIMIT, "out of memory");
+        return NULL;
+    }
+    c->o = *o;
+    c->fd = -1;
+    if (o->exclude) snprintf(c->exclude, sizeof c->exclude, "%s", o->exclude);
+    c->o.exclude = c->exclude[0] ? c->exclude : NULL;
+    if (!c->o.config) c->o.config = &c->config;
+    c->world = (process_world){.o = &c->o, .sums = &c->sums};
+    bool ok = resource_facts_read(&c->mem, &c->world.facts) && make_segment(c, e);
+    if (ok) return c;
+    collector_close(c);
+    return NULL;
+}
+
+const char *collector_path(const collector *c) { return c->path; }
+
+bool collector_start(collector *c, err *e)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int why = pthread_create(&c->thread, NULL, run, c);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    c->started = why == 0;
+    return c->started || err_sys(e, why, "the collector's thread could not be started");
+}
+
+uint32_t collector_alive(const collector *c) { return atomic_load(&c->alive); }
+
+void collector_stop(collector *c, collected *out)
+{
+    atomic_store(&c->stop, true);
+    atomic_fetch_add(&c->segment.head->wake, 1);
+    syscall(SYS_futex, &c->segment.head->wake, FUTEX_WAKE, 1, NULL, NULL, 0);
+    if (c->started) pthread_join(c->thread, NULL);
+    c->started = false;
+    drain(c);
+    follow(c);
+    atomic_store(&c->segment.head->stopped, 1);
+    for (uint32_t i = 0; i < SEGMENT_DESKS; i++) {
+        if (!c->at[i]) continue;
+        c->sums.still++;
+        keep_said(c, segment_desk(&c->segment, i));
+        process_flush(&c->world, c->at[i], true);
+        c->o.process(c->o.who, c->at[i]->pid, false);
+    }
+    c->sums.no_desk = atomic_load(&c->segment.head->no_desk);
+    *out = c->sums;
+}
+
+void collector_close(collector *c)
+{
+    if (!c) return;
+    for (uint32_t i = 0; i < SEGMENT_DESKS; i++) process_close(c->at[i]);
+    if (c->is_file) (void)unlink(c->path);
+    if (c->fd >= 0) close(c->fd);
+    segment_close(&c->segment);
+    arena_free(&c->mem);
+    free(c);
+}
