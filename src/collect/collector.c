@@ -1,6 +1,7 @@
 #include "collect/collector.h"
 
 #include "collect/process.h"
+#include "collect/rounds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,6 +47,7 @@ struct collector {
     process *at[SEGMENT_DESKS];
     process_world world;
     collected sums;
+    rounds *rounds; /* NULL: no wall clock */
     stuck stuck[SEGMENT_RINGS];
     departed departed[DEPARTED];
     uint64_t alive_at;
@@ -182,6 +184,7 @@ static void bury(collector *c, process *p)
     process_flush(&c->world, p, true);
     c->o.process(c->o.who, p->pid, atomic_load(&d->cpu_end) != 0);
     c->at[p->desk] = NULL;
+    if (c->rounds) rounds_forget(c->rounds, p);
     desk_free(&c->segment, p->desk);
     process_close(p);
 }
@@ -257,8 +260,8 @@ static void follow(collector *c)
     for (uint32_t i = 0; i < SEGMENT_DESKS; i++) {
         process *p = process_at(c, i);
         if (!p) continue;
-        bool left = desk_state_of(atomic_load(&p->d->word)) == DESK_LEFT;
-        gone[i] = (left && has_exec(c, p)) || !is_alive(p->pid);
+        p->left = desk_state_of(atomic_load(&p->d->word)) == DESK_LEFT;
+        gone[i] = (p->left && has_exec(c, p)) || !is_alive(p->pid);
         alive += !gone[i];
     }
     atomic_store(&c->alive, alive);
@@ -287,11 +290,13 @@ static void *run(void *who)
     while (!atomic_load(&c->stop)) {
         uint32_t wake = atomic_load(&c->segment.head->wake);
         drain(c);
+        if (c->rounds) rounds_take(c->rounds, &c->world, c->at, SEGMENT_DESKS);
         if (c->world.now >= c->alive_at + ALIVE_NS) {
             c->alive_at = c->world.now;
             follow(c);
         }
         next = clock_ns(CLOCK_MONOTONIC) + DRAIN_NS;
+        if (c->rounds && rounds_due(c->rounds) < next) next = rounds_due(c->rounds);
         if (!atomic_load(&c->stop)) sleep_a_while(c, wake, next);
     }
     c->sums.own_cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -314,6 +319,7 @@ collector *collector_open(const collector_opts *o, err *e)
     if (!c->o.config) c->o.config = &c->config;
     c->world = (process_world){.o = &c->o, .sums = &c->sums};
     bool ok = resource_facts_read(&c->mem, &c->world.facts) && make_segment(c, e);
+    if (ok && o->wall_ns) ok = (c->rounds = rounds_open(o->wall_ns, o->max_frames, e)) != NULL;
     if (ok) return c;
     collector_close(c);
     return NULL;
@@ -359,6 +365,7 @@ void collector_close(collector *c)
 {
     if (!c) return;
     for (uint32_t i = 0; i < SEGMENT_DESKS; i++) process_close(c->at[i]);
+    rounds_close(c->rounds);
     if (c->is_file) (void)unlink(c->path);
     if (c->fd >= 0) close(c->fd);
     segment_close(&c->segment);

@@ -1,7 +1,7 @@
 #include "collect/process.h"
 
 #include "agent/exclude.h"
-#include "agent/task.h"
+#include "collect/rounds.h"
 #include "base/utf8.h"
 #include "sys/entropy.h"
 #include "sys/process.h"
@@ -129,13 +129,27 @@ static void describe(process *p, process_thread *t)
 
 /* ---- threads ---- */
 
+/* The place of one that ended, so that a process of many short threads does not grow. */
+static process_thread *new_thread(process *p)
+{
+    for (size_t i = 0; p->n_ended && i < p->threads.n; i++)
+        if (!p->threads.v[i].about.tid) return p->n_ended--, &p->threads.v[i];
+    return vec_push(&p->mem, &p->threads);
+}
+
 process_thread *process_thread_of(process *p, uint32_t tid)
 {
-    for (size_t i = p->threads.n; i-- > 0;)
-        if (p->threads.v[i].about.tid == tid) return &p->threads.v[i];
-    process_thread *t = vec_push(&p->mem, &p->threads);
+    for (size_t i = 0, n = p->threads.n; i < n; i++) {
+        size_t at = (p->hint + i) % n; /* rounds ask in the order in which threads were added */
+        if (p->threads.v[at].about.tid != tid) continue;
+        p->hint = at + 1;
+        return &p->threads.v[at];
+    }
+    process_thread *t = new_thread(p);
     if (!t) return NULL;
-    *t = (process_thread){.about = {.tid = tid, .index = ++p->next_index}};
+    wall_rest *rest = t->rest; /* of one that ended: its memory */
+    *t = (process_thread){.about = {.tid = tid, .index = ++p->next_index}, .rest = rest};
+    if (rest) *rest = (wall_rest){.raw = rest->raw};
     if (tid == p->pid) t->begin = p->thread_begin;
     str base = p->program;
     const char *slash = base.n ? memrchr(base.p, '/', base.n) : NULL;
@@ -147,7 +161,7 @@ process_thread *process_thread_of(process *p, uint32_t tid)
 
 /* ---- samples ---- */
 
-static batch *batch_of(process *p)
+batch *process_batch(process *p)
 {
     if (!p->batch && (p->batch = batch_open(BATCH_BYTES, p->pid))) p->batch->start = p->start;
     return p->batch;
@@ -176,7 +190,7 @@ static uint64_t value_of(const process *p, const process_thread *t, const raw_sa
 
 static bool put_sample(process_world *w, process *p, process_thread *t, const raw_sample *raw)
 {
-    batch *b = batch_of(p);
+    batch *b = process_batch(p);
     uint64_t value = value_of(p, t, raw);
     agent_sample out = {
         .time = raw->time, .value = (int64_t)value, .kind = SAMPLE_CPU, .state = 'R'};
@@ -188,6 +202,7 @@ static bool put_sample(process_world *w, process *p, process_thread *t, const ra
     *added = out;
     t->last = b->samples.n;
     t->told += value;
+    rounds_settle(w, p, t, &out);
     w->sums->sampled += value;
     return true;
 }
@@ -238,7 +253,9 @@ static void take_end(process_world *w, process *p, const raw_sample *raw)
     for (size_t i = 0; name[0] && p->batch && i < p->batch->threads.n; i++)
         if (p->batch->threads.v[i].index == t->about.index)
             memcpy(p->batch->threads.v[i].name, t->about.name, sizeof t->about.name);
+    if (t->last) rounds_settle(w, p, t, &p->batch->samples.v[t->last - 1]);
     t->about.tid = 0; /* the number may come again, for another thread */
+    p->n_ended++;
 }
 
 /* ---- the heap ---- */
@@ -351,9 +368,10 @@ void process_flush(process_world *w, process *p, bool last)
     err e = {0};
     heap_rows heap;
     p->flushed_at = w->now;
+    if (last) rounds_settle_all(w, p);
     bool has_heap = last && p->heap.n && heap_rows_of(w, p, &a, &heap);
     if ((!p->batch || !p->batch->samples.n) && !has_heap) return;
-    if (!batch_of(p)) return;
+    if (!process_batch(p)) return;
     rename_threads(p);
     if (!make(w, p, has_heap ? &heap : NULL, &a, &bytes, &e)) {
         w->sums->failed++;

@@ -3,8 +3,19 @@
 #include "agent/images.h"
 #include "agent/profiles.h"
 #include "agent/resource.h"
+#include "agent/task.h"
 #include "collect/collector.h"
 #include "ctx/process_context.h"
+
+/* A thread in rounds of the wall clock (collect/rounds.h). */
+typedef struct wall_rest {
+    uint64_t cpu;     /* its CPU time when its stack was taken; 0: it has run since */
+    uint64_t pending; /* ns for which it was seen to run, and no CPU sample came yet */
+    raw_sample *raw;  /* its stack */
+    bool taken;
+    char state;
+    char wchan[TASK_WCHAN];
+} wall_rest;
 
 /* A thread of it. */
 typedef struct process_thread {
@@ -13,6 +24,7 @@ typedef struct process_thread {
     uint64_t told;  /* CPU time that its samples stand for */
     size_t last;    /* its last sample in the batch + 1; 0: none */
     bool seen;      /* /proc told its name */
+    wall_rest *rest; /* NULL: it was in no round */
 } process_thread;
 
 typedef struct heap_total {
@@ -34,6 +46,10 @@ typedef struct process {
     arena mem; /* threads, program, what the program published */
     VEC(process_thread) threads;
     uint32_t next_index;
+    size_t hint, n_ended; /* where the last one was found; entries of threads that ended */
+    unwind_snapshot *tables; /* for rounds; made of so many images: */
+    size_t tables_of;
+    span_place span;
     batch *batch;
     images images;
     process_context published;
@@ -59,6 +75,9 @@ void process_close(process *p);
 
 /* A cell of the ring; false: nonsense. */
 bool process_take(process_world *w, process *p, const raw_sample *raw);
+
+/* The batch of now; NULL: no memory. */
+batch *process_batch(process *p);
 
 /* The thread, added if need be; NULL: no memory. */
 process_thread *process_thread_of(process *p, uint32_t tid);

@@ -70,6 +70,12 @@ static void open_heap(probe *p)
 
 /* ---- the desk ---- */
 
+static void show_span(desk *d)
+{
+    const span_place *at = atomic_load(&handler.span);
+    if (at) d->span = *at;
+}
+
 static bool sit_down(probe *p, uint32_t parent)
 {
     uint32_t pid = (uint32_t)getpid(), at = desk_take(&p->segment, pid);
@@ -82,6 +88,7 @@ static bool sit_down(probe *p, uint32_t parent)
     atomic_store(&d->period, NS_PER_S / p->segment.head->cpu_hz);
     if (!parent) maps_write(d);
     if (parent) maps_copy(d, p->desk, p->word);
+    show_span(d);
     p->desk = d;
     p->word = atomic_load(&d->word);
     p->outlet = (capture_outlet){.ring = segment_ring(&p->segment, at % SEGMENT_RINGS),
@@ -165,6 +172,7 @@ static bool begin(probe *p, const char *path, err *e)
                       .outlet = &p->outlet,
                       .who = p};
     if (!capture_open(&o, e)) return false;
+    show_span(p->desk);
     atomic_store(&p->desk->events, !strcmp(capture_source(), "perf"));
     if (h->heap) open_heap(p);
     /* A collector that is not an ancestor any more (a daemon's) may read the stacks of blocked threads. */

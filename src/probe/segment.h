@@ -51,6 +51,7 @@ typedef struct desk {
     _Atomic uint32_t events;      /* CPU samples come from perf events */
     _Atomic uint64_t threads_lost, maps_lost, heap_lost;
     _Atomic uint64_t heap_samples, heap_stacks_lost, heap_live_lost, heap_interval;
+    span_place span; /* where its threads have their span context */
     handler_counts counts;
     _Atomic uint32_t n_said; /* sentences taken, the last of which may be unfinished */
     _Atomic uint32_t is_said[DESK_SENTENCES];
