@@ -36,39 +36,6 @@ NOINLINE bool walk_grow(window *w, uintptr_t at)
     return true;
 }
 
-/* ---- rules ---- */
-
-const unwind_object *walk_object(const unwind_snapshot *s, uintptr_t pc)
-{
-    uint32_t lo = 0, hi = s->n_objects;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (s->objects[mid]->hi <= pc)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < s->n_objects && s->objects[lo]->lo <= pc ? s->objects[lo] : NULL;
-}
-
-NOINLINE uint32_t walk_rule(unwind_snapshot *s, uintptr_t pc, _Atomic uint64_t *slot,
-                            const wide_rule **wide)
-{
-    const unwind_object *o = walk_object(s, pc);
-    if (!o) {
-        atomic_fetch_add_explicit(&s->missed, 1, memory_order_relaxed);
-        return RULE_NONE;
-    }
-    uint32_t rule = table_find(&o->table, pc - o->table.base);
-    if (rule_kind(rule) == RULE_WIDE)
-        *wide = &o->table.wide[rule_wide(rule)];
-    else if (pc >> 48 ==
-             0) /* relaxed: the word is whole or absent, and valid as long as the snapshot */
-        atomic_store_explicit(slot, (uint64_t)pc >> CACHE_BITS << RULE_BITS | rule,
-                              memory_order_relaxed);
-    return rule;
-}
-
 /* ---- wide rules ---- */
 
 /* Any register, if it is known in this frame. */
@@ -147,24 +114,28 @@ static bool step_signal(walk *k)
 
 /* A return address at the very start of a function, with nothing before it, was not pushed by a call: somebody who
  * prepared a stack put it there (makecontext), and it is the end. */
-static bool made_by_hand(walk *k, unwind_snapshot *s)
+static bool made_by_hand(const walk *k, unwind_snapshot *s, lookup *l)
 {
-    const wide_rule *wide;
-    return !k->f.exact && s && rule_kind(rule_at(s, k->f.r.pc, &wide)) != RULE_NONE;
+    return !k->f.exact && s && rule_kind(rule_at(s, k->f.r.pc, l)) != RULE_NONE;
+}
+
+/* Does the object say anything at all? */
+static bool has_rules(const unwind_object *o)
+{
+    return o->n_search || atomic_load_explicit(&o->table, memory_order_relaxed);
 }
 
 /* Can ra have been pushed by a call?  Where the code has a table it has a rule. */
-static bool plausible(unwind_snapshot *s, uintptr_t ra)
+static bool plausible(unwind_snapshot *s, uintptr_t ra, lookup *l)
 {
-    const wide_rule *wide;
     if (ra < PAGE || ra >> 48) return false;
     const unwind_object *o = s ? walk_object(s, ra - 1) : NULL;
-    return !o || !o->table.n_rows || rule_kind(rule_at(s, ra - 1, &wide)) != RULE_NONE;
+    return !o || !has_rules(o) || rule_kind(rule_at(s, ra - 1, l)) != RULE_NONE;
 }
 
 /* Interrupted in a stub without a rule?  Code that runs can be read, but a program that jumped to where a
  * library was may be dying just now: ask. */
-static uint32_t stub_offset(const walk *k, const unwind_snapshot *s)
+static uint32_t stub_offset(const walk *k, unwind_snapshot *s)
 {
     uintptr_t pc = k->f.r.pc;
     const unwind_object *o = k->f.exact && s ? walk_object(s, pc) : NULL;
@@ -177,10 +148,10 @@ static uint32_t stub_offset(const walk *k, const unwind_snapshot *s)
 
 /* No rule: a frame pointer is sane when it is aligned, not below sp, in the stack, and what is saved
  * there can be a return address and leads further up. */
-static bool step_guess(walk *k, unwind_snapshot *s)
+static bool step_guess(walk *k, unwind_snapshot *s, lookup *l)
 {
     uintptr_t fp = k->f.r.fp, next, ra;
-    if (made_by_hand(k, s)) return stop(k, UNWIND_WHOLE);
+    if (made_by_hand(k, s, l)) return stop(k, UNWIND_WHOLE);
     uint32_t stub = stub_offset(k, s);
     if (stub) return step_cfa(k, k->f.r.sp + stub, 0, 0, k->copy);
     if (!(k->known & UNWIND_KNOWN_FP)) return stop(k, UNWIND_NO_REGISTER);
@@ -189,15 +160,18 @@ static bool step_guess(walk *k, unwind_snapshot *s)
         return stop(k, UNWIND_NO_RULE);
     ra = arch_code(ra);
     if (!ra && !next) return stop(k, UNWIND_WHOLE);
-    if (!plausible(s, ra) || (next && next <= fp)) return stop(k, UNWIND_NO_RULE);
+    if (!plausible(s, ra, l) || (next && next <= fp)) return stop(k, UNWIND_NO_RULE);
     k->guesses++;
     return arrive(k, ra, fp + 16, next, k->f.r.third);
 }
 
-NOINLINE bool walk_unusual(walk *k, unwind_snapshot *s, uint32_t rule, const wide_rule *wide)
+NOINLINE bool walk_unusual(walk *k, unwind_snapshot *s, uint32_t rule, lookup *l)
 {
-    if (wide) return step_wide(k, wide);
-    return rule_kind(rule) == RULE_SIGNAL ? step_signal(k) : step_guess(k, s);
+    switch (rule_kind(rule)) {
+    case RULE_WIDE: return step_wide(k, walk_wide(s, rule, l));
+    case RULE_SIGNAL: return step_signal(k);
+    default: return step_guess(k, s, l);
+    }
 }
 
 /* ---- copies: registers that are not known ---- */
