@@ -202,6 +202,7 @@ EXPORT OWN_CALL int sigwait(const sigset_t *set, int *sig)
 {
     sigset_t copy;
     find_real();
+    WAIT_SAVE_REGISTERS();
     return real.sigwait(without_ours(set, &copy), sig);
 }
 
@@ -211,6 +212,7 @@ EXPORT OWN_CALL int sigwaitinfo(const sigset_t *set, siginfo_t *info)
     sigset_t copy;
     int r;
     find_real();
+    WAIT_SAVE_REGISTERS();
     const sigset_t *rest = without_ours(set, &copy);
     wait_mark m = wait_begin();
     do r = real.sigwaitinfo(rest, info);
@@ -226,6 +228,7 @@ EXPORT OWN_CALL int sigtimedwait(const sigset_t *set, siginfo_t *info,
     uint64_t start = timeout ? wait_now() : 0, deadline = 0;
     int r;
     find_real();
+    WAIT_SAVE_REGISTERS();
     const sigset_t *rest = without_ours(set, &copy);
     wait_mark m = wait_begin();
     while ((r = real.sigtimedwait(rest, info, timeout)) == -1 && wait_again(&m)) {

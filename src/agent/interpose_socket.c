@@ -64,8 +64,9 @@ __attribute__((constructor(101))) static void find_all(void)
     FIND(read); /* last: see find_real */
 }
 
-static inline void find_real(void)
+ALWAYS_INLINE void find_real(void)
 {
+    WAIT_SAVE_REGISTERS(); /* in every function here */
     if (UNLIKELY(!real.read)) find_all();
 }
 

@@ -226,6 +226,7 @@ OWN_CALL long syscall_ours(long nr, long a, long b, long c, long d, long e, long
 {
     call k = {nr, {a, b, c, d, e, f}};
     call_rule rule = syscall_rules[nr];
+    WAIT_SAVE_REGISTERS();
     switch ((call_kind)rule.kind) {
     case CALL_AGAIN: return make_again(&k);
     case CALL_FOR: return make_for(&k, rule.timeout);

@@ -21,6 +21,16 @@ typedef struct wait_mark {
     int saved; /* errno, which a call that succeeds in the end leaves alone */
 } wait_mark;
 
+/* Makes the function that it stands in save the registers by which stacks are walked, and say so in its unwind table.
+ * /proc tells only pc and sp of a thread that waits (agent/blocked.h), and libc's functions save few others: behind
+ * this frame the walk knows them.  The interposers are compiled without frame pointers for the same reason: a frame
+ * that is found by rbp could not be left. */
+#if defined(__x86_64__) && defined(__OPTIMIZE__)
+#define WAIT_SAVE_REGISTERS() __asm__ volatile("" : : : "rbx", "rbp")
+#else
+#define WAIT_SAVE_REGISTERS() ((void)0)
+#endif
+
 static inline wait_mark wait_begin(void) { return (wait_mark){signals_delivered, errno}; }
 
 /* Behind a call that failed with errno.  true: make it again.  The mark is set forward. */
