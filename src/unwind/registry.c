@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include "base/ban.h"
 
 enum {
@@ -456,11 +457,25 @@ unwind_door *registry_door(unwind_registry *r) { return &r->door; }
 
 registry_counts registry_count(const unwind_registry *r) { return r->n; }
 
+/* The first thread's stack ends behind the name of the program, which the kernel wrote there first.  libc would read all of
+ * /proc/self/maps for it.  Below, the kernel leaves room for as much as the limit says, 128 MiB at least. */
+static unwind_stack first_stack(void)
+{
+    enum { PAGE = 4096, LEAST_GAP = 128 << 20 };
+    const char *last = (const char *)(uintptr_t)getauxval(AT_EXECFN);
+    struct rlimit l;
+    if (!last || getrlimit(RLIMIT_STACK, &l) != 0) return (unwind_stack){0};
+    uintptr_t hi = ((uintptr_t)last + strlen(last) + 1 + 8 + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    return (unwind_stack){hi - (l.rlim_cur < LEAST_GAP ? l.rlim_cur : LEAST_GAP), hi};
+}
+
 unwind_stack unwind_stack_here(void)
 {
     pthread_attr_t a;
     void *lo;
     size_t n;
+    unwind_stack first = first_stack();
+    if ((uintptr_t)&a >= first.lo && (uintptr_t)&a < first.hi) return first;
     if (pthread_getattr_np(pthread_self(), &a) != 0) return (unwind_stack){0};
     bool ok = pthread_attr_getstack(&a, &lo, &n) == 0;
     pthread_attr_destroy(&a);
