@@ -100,6 +100,18 @@ static exit_code cannot_run(run *r, const char *name, const err *e)
     return code;
 }
 
+static void write_files(run *r);
+
+/* In the follower, when everybody has ended. */
+static void rewrite(run *r)
+{
+    err e = {0};
+    r->rewrites = true;
+    if (run_collect(r, &e)) write_files(r);
+    collector_close(r->collector);
+    temp_close();
+}
+
 static bool execute(run *r)
 {
     cli *c = r->c;
@@ -118,6 +130,7 @@ static bool execute(run *r)
     for (size_t i = 0; i < c->n_args; i++) argv[i] = c->args[i];
     child_opts o = {.path = r->path, .argv = argv, .envp = env, .ignore_pipe = c->ignored_pipe};
     bool ran = child_run(&o, &r->end, &e);
+    if (ran) r->follower = run_follow(r, rewrite);
     run_take_close(r);
     if (ran) return true;
     cannot_run(r, r->path, &e);
@@ -136,7 +149,7 @@ static void write_profile(run *r)
     bool ok = output_choose(c, r->output, &out);
     write_opts w = {.title = input_title(r->output), .ledger = &r->in.ledger};
     ok = ok && out.to->write(out.to, &r->in.doc.model, &w, &bytes, &e) &&
-         (c->o.output || file_set_aside(r->output, &r->has_old, &e)) &&
+         (c->o.output || r->rewrites || file_set_aside(r->output, &r->has_old, &e)) &&
          output_write(&out, buf_view(&bytes), &e);
     r->otlp_bytes = bytes.n;
     if (!ok && e.code) output_fail(c, &out, &e);
@@ -184,16 +197,21 @@ static void send_file(run *r)
     cmd_send(c);
 }
 
-static void afterwards(run *r)
+static void write_files(run *r)
 {
-    err e = {0};
-    if (!run_collect(r, &e)) cli_fail_err(r->c, NULL, &e);
     if (r->n_samples) {
         write_profile(r);
         if (r->html) write_html(r);
     } else {
         r->output = r->html = NULL;
     }
+}
+
+static void afterwards(run *r)
+{
+    err e = {0};
+    if (!run_collect(r, &e)) cli_fail_err(r->c, NULL, &e);
+    write_files(r);
     tell(r);
     send_file(r);
 }
@@ -204,7 +222,7 @@ static exit_code finish(run *r, bool ran)
     input_close(&r->in);
     collector_close(r->collector);
     arena_free(&r->arena);
-    temp_close();
+    if (!r->follower) temp_close(); /* it goes with the follower */
     if (!ran) return c->worst;
     cli_flush(c);
     child_die_alike(r->end.status);

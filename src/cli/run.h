@@ -45,6 +45,8 @@ typedef struct run {
     bool live;         /* the agents send by themselves */
     bool has_old;      /* the output of an earlier run was kept as .old */
     bool html_missing; /* this kiln has no viewer */
+    int follower;      /* process that goes on collecting; 0: none */
+    bool rewrites;     /* this is that process: files that are there are of this run */
     child_end end;
     agent_config config; /* what the environment says of rates, frames, resource */
     collector *collector;
@@ -72,8 +74,11 @@ NODISCARD bool run_environment(run *r, const char *const **env, err *e);
 
 /* Opens the collector and starts it; live: the exporter too. */
 NODISCARD bool run_take_open(run *r, err *e);
-/* Everything is handed on. */
+/* The program has ended, maybe with others that it started running on (r->all.still).  Everything is handed on. */
 void run_take_close(run *r);
+/* Goes on collecting in a process of its own in the background, until those others have ended; then `write` writes the
+ * files again.  Returns the number of that process, 0: there is none.  Before run_take_close. */
+int run_follow(run *r, void (*write)(run *r));
 
 /* The parts as one model, with names. */
 NODISCARD bool run_collect(run *r, err *e);

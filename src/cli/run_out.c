@@ -268,9 +268,16 @@ static void put_empty(run *r, buf *t)
 
 static void put_silent(run *r, buf *t)
 {
-    if (r->all.still) {
-        buf_printf(t, "%u process%s still run%s: what they did until now is here", r->all.still,
-                   r->all.still == 1 ? "" : "es", r->all.still == 1 ? "s" : "");
+    if (r->all.still && r->follower) {
+        buf_printf(t,
+                   "%u process%s in the background: kiln (process %d) follows, and writes the "
+                   "files again when %s ended; kill %d ends that now",
+                   r->all.still, r->all.still == 1 ? " runs on" : "es run on", r->follower,
+                   r->all.still == 1 ? "it has" : "they have", r->follower);
+        item(r, PAINT_YELLOW, "more", t);
+    } else if (r->all.still) {
+        buf_printf(t, "%u process%s on: what happens from now on is not sent", r->all.still,
+                   r->all.still == 1 ? " runs" : "es run");
         item(r, PAINT_YELLOW, "missing", t);
     }
     if (r->all.killed && r->c->o.heap) {

@@ -127,7 +127,10 @@ bool run_take_open(run *r, err *e)
 
 void run_take_close(run *r)
 {
-    if (r->collector) collector_stop(r->collector, &r->all);
+    if (r->collector && r->follower)
+        collector_hand_over(r->collector, &r->all);
+    else if (r->collector)
+        collector_stop(r->collector, &r->all);
     if (r->exporter) exporter_close(r->exporter, CLOSE_MS * UINT64_C(1000000), &r->sent);
     r->exporter = NULL;
 }

@@ -3,12 +3,14 @@
 #include "collect/process.h"
 #include "collect/rounds.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -23,7 +25,7 @@ enum {
     ALIVE_NS = 100 * 1000000,  /* between looks whether processes live */
     STUCK_NS = 2000 * 1000000, /* a cell that its writer claimed so long ago is given up */
     DEPARTED = 4096,
-    RINGS_BYTES_MIN = 128 << 20, /* free in /dev/shm, to use it */
+    ROOM_MIN = 128 << 20, /* free in /dev/shm, to use it */
 };
 
 /* A process that has left, for the one that it became by an exec. */
@@ -53,7 +55,8 @@ struct collector {
     uint64_t alive_at;
     arena mem; /* sentences */
     pthread_t thread;
-    bool started;
+    bool started, handed_over;
+    _Atomic uint64_t last_sample; /* CLOCK_MONOTONIC */
     _Atomic bool stop;
     _Atomic uint32_t alive;
 };
@@ -67,17 +70,32 @@ static uint64_t clock_ns(clockid_t c)
 
 /* ---- the segment ---- */
 
-/* Memory that belongs to nobody's disk: a full one would kill the program at its next sample.  A program that root
- * starts may become somebody else, who cannot open our descriptors: then a file, with its pages taken beforehand. */
+#define SHARED "/dev/shm/"
+#define SHARED_NAME "kiln-run."
+
+/* A kiln that was killed left its file behind. */
+static void remove_stale(void)
+{
+    DIR *d = opendir(SHARED);
+    for (struct dirent *x; d && (x = readdir(d));) {
+        if (strncmp(x->d_name, SHARED_NAME, strlen(SHARED_NAME)) != 0) continue;
+        long pid = strtol(x->d_name + strlen(SHARED_NAME), NULL, 10);
+        if (pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH) (void)unlinkat(dirfd(d), x->d_name, 0);
+    }
+    if (d) closedir(d);
+}
+
+/* Memory, not a file on a disk: a full disk would kill the program at its next sample.  In /dev/shm, with its pages taken
+ * beforehand, where there is room: a name that outlives this process and that another user can open, because a program
+ * that root starts may become somebody else. */
 static int open_shared(collector *c)
 {
     struct statvfs v;
-    if (geteuid() != 0 || statvfs("/dev/shm", &v) != 0 ||
-        (uint64_t)v.f_bavail * v.f_frsize < RINGS_BYTES_MIN)
-        return -1;
-    snprintf(c->path, sizeof c->path, "/dev/shm/kiln-run.XXXXXX");
+    remove_stale();
+    if (statvfs(SHARED, &v) != 0 || (uint64_t)v.f_bavail * v.f_frsize < ROOM_MIN) return -1;
+    snprintf(c->path, sizeof c->path, SHARED SHARED_NAME "%d.XXXXXX", getpid());
     int fd = mkostemp(c->path, O_CLOEXEC);
-    if (fd >= 0 && fchmod(fd, 0666) != 0) {
+    if (fd >= 0 && geteuid() == 0 && fchmod(fd, 0666) != 0) {
         close(fd), (void)unlink(c->path);
         return -1;
     }
@@ -222,6 +240,7 @@ static void drain_ring(collector *c, uint32_t i)
         process *p = raw->desk < SEGMENT_DESKS ? process_at(c, raw->desk) : NULL;
         bool ok = p && atomic_load(&cell->writer) == p->pid && process_take(&c->world, p, raw);
         c->sums.capture.strangers += !ok;
+        atomic_store_explicit(&c->last_sample, c->world.now, memory_order_relaxed);
     }
 }
 
@@ -340,7 +359,12 @@ bool collector_start(collector *c, err *e)
 
 uint32_t collector_alive(const collector *c) { return atomic_load(&c->alive); }
 
-void collector_stop(collector *c, collected *out)
+uint64_t collector_idle(const collector *c)
+{
+    return clock_ns(CLOCK_MONOTONIC) - atomic_load(&c->last_sample);
+}
+
+uint32_t collector_pause(collector *c)
 {
     atomic_store(&c->stop, true);
     atomic_fetch_add(&c->segment.head->wake, 1);
@@ -349,7 +373,11 @@ void collector_stop(collector *c, collected *out)
     c->started = false;
     drain(c);
     follow(c);
-    atomic_store(&c->segment.head->stopped, 1);
+    return collector_alive(c);
+}
+
+static void sum_up(collector *c, collected *out)
+{
     for (uint32_t i = 0; i < SEGMENT_DESKS; i++) {
         if (!c->at[i]) continue;
         c->sums.still++;
@@ -361,12 +389,31 @@ void collector_stop(collector *c, collected *out)
     *out = c->sums;
 }
 
+void collector_hand_over(collector *c, collected *out)
+{
+    sum_up(c, out);
+    c->handed_over = true;
+}
+
+void collector_take_over(collector *c)
+{
+    c->segment.head->collector = (uint32_t)getpid();
+    atomic_store(&c->stop, false);
+}
+
+void collector_stop(collector *c, collected *out)
+{
+    collector_pause(c);
+    atomic_store(&c->segment.head->stopped, 1);
+    sum_up(c, out);
+}
+
 void collector_close(collector *c)
 {
     if (!c) return;
     for (uint32_t i = 0; i < SEGMENT_DESKS; i++) process_close(c->at[i]);
     rounds_close(c->rounds);
-    if (c->is_file) (void)unlink(c->path);
+    if (c->is_file && !c->handed_over) (void)unlink(c->path);
     if (c->fd >= 0) close(c->fd);
     segment_close(&c->segment);
     arena_free(&c->mem);

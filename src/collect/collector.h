@@ -53,10 +53,20 @@ typedef struct collected {
 NODISCARD collector *collector_open(const collector_opts *o, err *e);
 /* For the variable KILN_SEGMENT of the programs. */
 const char *collector_path(const collector *c);
-/* Starts the thread. */
+/* Starts the thread; again after collector_pause. */
 NODISCARD bool collector_start(collector *c, err *e);
-/* Processes that have a desk and live. */
+/* Ends the thread, after a look at everything.  The number of processes that live. */
+uint32_t collector_pause(collector *c);
+/* Processes that live, by the thread's last look; ns since their last sample. */
 uint32_t collector_alive(const collector *c);
-/* Ends the thread, after a last look at everything; processes that live are left alone and no longer read. */
+uint64_t collector_idle(const collector *c);
+
+/* Paused: hands on what there is of processes that live, for a caller who leaves and has another process (a fork of
+ * itself, with the collector in it) go on. */
+void collector_hand_over(collector *c, collected *out);
+/* In that other process, before collector_start. */
+void collector_take_over(collector *c);
+
+/* Paused or not: ends it.  Processes that live are left alone and no longer read. */
 void collector_stop(collector *c, collected *out);
 void collector_close(collector *c);

@@ -114,9 +114,9 @@ void desk_free(const segment *s, uint32_t i)
 {
     desk *d = segment_desk(s, i);
     uint64_t word = atomic_load(&d->word);
-    size_t after = offsetof(desk, ready);
+    size_t after = offsetof(desk, ready), maps = atomic_load(&d->n_maps);
+    memset(d->maps, 0, maps < DESK_MAPS ? maps : DESK_MAPS);
     memset((char *)d + after, 0, sizeof *d - after);
-    (void)madvise((char *)d + PAGE, DESK_BYTES - PAGE, MADV_REMOVE);
     atomic_store(&d->word, desk_word(DESK_FREE, desk_generation(word), 0));
 }
 

@@ -20,10 +20,10 @@ enum {
     SEGMENT_DESKS = 1024,
     SEGMENT_RINGS = 16,
     SEGMENT_FRAMES_MAX = 1024,
-    DESK_BYTES = 32 << 10,
+    DESK_BYTES = 16 << 10,
     DESK_SENTENCES = 4,
     DESK_SENTENCE = 240,
-    RING_CELLS = 1024,
+    RING_CELLS = 512,
 };
 
 #define SEGMENT_VARIABLE "KILN_SEGMENT"
@@ -117,7 +117,7 @@ uint32_t desk_take(const segment *s, uint32_t pid);
 void desk_leave(desk *d);
 /* false: the collector has taken it away. */
 NODISCARD bool desk_return(desk *d, uint64_t word);
-/* Collector: nothing of it is needed any more; its pages go back to the system. */
+/* Collector: nothing of it is needed any more. */
 void desk_free(const segment *s, uint32_t i);
 
 /* Appends a record; false: there is no room (counted). */
