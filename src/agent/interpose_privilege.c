@@ -70,8 +70,7 @@ EXPORT int capset(cap_user_header_t header, const cap_user_data_t data)
 EXPORT int unshare(int flags)
 {
     find_real();
-    if (flags & (CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM))
-        life_change_privilege();
+    if (flags & (CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM)) life_change_privilege();
     return real_unshare(flags);
 }
 

@@ -285,10 +285,11 @@ void life_retire(void)
     if (!capture_here() || capture_is_own() || atomic_exchange(&retired, true)) return;
     if (c->o.say)
         c->o.say(c->o.who,
-                 c->o.outlet ? "the program forbids itself system calls that the profiler needs "
-                               "(seccomp): its profile ends there"
-                             : "the program changes privileges or namespaces or forbids system "
-                               "calls, which our threads would be in the way of: the profile ends here");
+                 c->o.outlet
+                     ? "the program forbids itself system calls that the profiler needs "
+                       "(seccomp): its profile ends there"
+                     : "the program changes privileges or namespaces or forbids system "
+                       "calls, which our threads would be in the way of: the profile ends here");
     int cancel =
         not_cancelled(); /* waiting is a point of cancellation, the program's call is none */
     end_capture();

@@ -112,7 +112,8 @@ static void look_for_threads(capture *c)
     int dir = task_open();
     size_t n;
     if (dir < 0 || !threads_call(dir, c->tids, &n))
-        capture_say(c, &c->said_no_proc,
+        capture_say(
+            c, &c->said_no_proc,
             "/proc/self/task cannot be read: threads are seen only from their start on, and there "
             "is no "
             "wall clock profile");
@@ -121,10 +122,11 @@ static void look_for_threads(capture *c)
     if (dir >= 0) close(dir);
     if (threads_lost())
         capture_say(c, &c->said_lost,
-            "some threads are not watched: there are too many, or the kernel gives no "
-            "more timers (ulimit -i)");
+                    "some threads are not watched: there are too many, or the kernel gives no "
+                    "more timers (ulimit -i)");
     if (cpu_closed())
-        capture_say(c, &c->said_closed,
+        capture_say(
+            c, &c->said_closed,
             "the program closes descriptors that are not its own, perf events among them, which "
             "are "
             "made anew: KILN_CPU_SOURCE=timer needs none");
@@ -159,7 +161,8 @@ static void take_round(capture *c)
     if (!c->round) return wall_skip(c->wall, 1);
     bool ok = wall_take(c->wall, &n);
     if (!ok)
-        capture_say(c, &c->said_no_proc, "/proc/self/task cannot be read: there is no wall clock profile");
+        capture_say(c, &c->said_no_proc,
+                    "/proc/self/task cannot be read: there is no wall clock profile");
     pthread_mutex_lock(&c->lock);
     if (ok && c->current) wall_write(c->wall, c->current, &n);
     counts_add(&c->n, &n);
@@ -204,7 +207,8 @@ static void say_limits(capture *c)
 {
     const cpu_plan *p = cpu_planned();
     if (p->period && !p->events && p->period < p->tick_ns)
-        capture_say(c, &c->said_tick,
+        capture_say(
+            c, &c->said_tick,
             c->o.source == CPU_TIMER
                 ? "CPU timers ring at the kernel's tick at most: there will be fewer samples than "
                   "asked for, each of more weight"
@@ -212,8 +216,8 @@ static void say_limits(capture *c)
                   "sudo sysctl kernel.perf_event_paranoid=2 lets perf events take them");
     if (p->events && p->user_only)
         capture_say(c, &c->said_tick,
-            "perf events see no time in the kernel: lower kernel.perf_event_paranoid to "
-            "1, or use KILN_CPU_SOURCE=timer");
+                    "perf events see no time in the kernel: lower kernel.perf_event_paranoid to "
+                    "1, or use KILN_CPU_SOURCE=timer");
 }
 
 static bool begin(capture *c, times *t)

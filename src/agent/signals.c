@@ -23,11 +23,11 @@ void signals_check(capture *c)
     c->n.signal_moved++;
     if (round)
         capture_say(c, &c->said_moved,
-            "the program took the signal that the profiler uses: it has moved to another");
+                    "the program took the signal that the profiler uses: it has moved to another");
     else
         capture_say(c, &c->said_moved,
-            "the program uses all real-time signals: the profiler has none left for "
-            "timers and the wall clock");
+                    "the program uses all real-time signals: the profiler has none left for "
+                    "timers and the wall clock");
     c->round = round;
     c->event = event;
     cpu_move(round, event);

@@ -26,7 +26,8 @@ typedef enum thread_state {
 
 /* What the sampler knows of a thread from the round before; its alone. */
 typedef struct thread_rest {
-    uint64_t cpu;  /* its CPU clock when its stack was taken; while it stands still the stack holds */
+    uint64_t
+        cpu; /* its CPU clock when its stack was taken; while it stands still the stack holds */
     uint64_t tick; /* of the wall clock, when it was last in a round; 0: never */
     uint32_t book; /* the number of the book that the next three are positions in */
     uint32_t stack, link, attrs;

@@ -142,7 +142,8 @@ static void put_account(run *r, buf *t)
     run_account a = run_account_of(r);
     char used[HUMAN_MAX], some[HUMAN_MAX], n[HUMAN_MAX];
     if (!r->all.processes || !a.used) return;
-    buf_printf(t, "%s of %s sampled", human_duration(a.sampled, some), human_duration(a.used, used));
+    buf_printf(t, "%s of %s sampled", human_duration(a.sampled, some),
+               human_duration(a.used, used));
     if (a.startup)
         tail(t, "%s in starting programs (exec, loader)", human_duration(a.startup, some));
     if (a.unsampled)
@@ -150,10 +151,11 @@ static void put_account(run *r, buf *t)
              human_duration(a.unsampled, some), human_count(r->all.n_unsampled, n),
              plural(r->all.n_unsampled));
     if (a.unseen * UNSEEN_SHARE > a.used)
-        tail(t,
-             "%s unseen: ends of processes, threads that block the signal, programs that are static "
-             "or drop LD_PRELOAD",
-             human_duration(a.unseen, some));
+        tail(
+            t,
+            "%s unseen: ends of processes, threads that block the signal, programs that are static "
+            "or drop LD_PRELOAD",
+            human_duration(a.unseen, some));
     if (a.beyond * UNSEEN_SHARE > a.used)
         tail(t, "%s of it in processes that nobody waited for", human_duration(a.beyond, some));
     item(r, PAINT_BOLD, "CPU time", t);
@@ -164,8 +166,8 @@ static void put_cost(run *r, buf *t)
     const collected *p = &r->all;
     char own[HUMAN_MAX], share[HUMAN_MAX];
     if (!p->processes) return;
-    buf_printf(t, "%s of CPU in kiln beside it, %s of the program's", human_duration(p->own_cpu, own),
-               human_percent(p->own_cpu, r->end.cpu_ns, share));
+    buf_printf(t, "%s of CPU in kiln beside it, %s of the program's",
+               human_duration(p->own_cpu, own), human_percent(p->own_cpu, r->end.cpu_ns, share));
     item(r, PAINT_BOLD, "cost", t);
 }
 

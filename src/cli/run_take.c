@@ -7,9 +7,9 @@
 #include "base/ban.h"
 
 enum {
-    PARTS_BYTES = 64 << 20,   /* of profiles in memory; more go to files in TMPDIR */
-    LIVE_FLUSH_MS = 10000,    /* between two deliveries of a process that runs on */
-    CLOSE_MS = 5000,          /* that the exporter has at the end */
+    PARTS_BYTES = 64 << 20, /* of profiles in memory; more go to files in TMPDIR */
+    LIVE_FLUSH_MS = 10000,  /* between two deliveries of a process that runs on */
+    CLOSE_MS = 5000,        /* that the exporter has at the end */
 };
 
 /* ---- what the environment says ---- */
@@ -46,10 +46,8 @@ static bool open_exporter(run *r, err *e)
 {
     if (!r->live) return true;
     if (!read_receiver(r, e)) return false;
-    exporter_opts o = {.sender = {.config = &r->net,
-                                  .agent = "kiln-run/" KILN_VERSION,
-                                  .say = say,
-                                  .who = r}};
+    exporter_opts o = {
+        .sender = {.config = &r->net, .agent = "kiln-run/" KILN_VERSION, .say = say, .who = r}};
     r->exporter = exporter_open(&o, e);
     return r->exporter != NULL;
 }

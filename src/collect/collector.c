@@ -43,7 +43,7 @@ struct collector {
     agent_config config; /* when the caller has none */
     char exclude[256];
     segment segment;
-    int fd;          /* of a memfd; -1: the file at `path` */
+    int fd; /* of a memfd; -1: the file at `path` */
     char path[64];
     bool is_file;
     process *at[SEGMENT_DESKS];
@@ -80,7 +80,8 @@ static void remove_stale(void)
     for (struct dirent *x; d && (x = readdir(d));) {
         if (strncmp(x->d_name, SHARED_NAME, strlen(SHARED_NAME)) != 0) continue;
         long pid = strtol(x->d_name + strlen(SHARED_NAME), NULL, 10);
-        if (pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH) (void)unlinkat(dirfd(d), x->d_name, 0);
+        if (pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+            (void)unlinkat(dirfd(d), x->d_name, 0);
     }
     if (d) closedir(d);
 }

@@ -37,13 +37,14 @@ typedef struct collected {
     uint64_t startup;   /* used before the probe began: exec and the loader */
     uint64_t unsampled; /* of threads that ended before their first sample */
     uint32_t n_unsampled;
-    uint64_t remainder; /* behind the last sample of a thread: counted to that sample's stack, and part of `sampled` */
-    bool perf, timer;   /* where CPU samples came from */
+    uint64_t
+        remainder; /* behind the last sample of a thread: counted to that sample's stack, and part of `sampled` */
+    bool perf, timer; /* where CPU samples came from */
     capture_counts capture;
     uint64_t heap_samples, heap_stacks_lost, heap_live_lost, heap_lost;
-    uint64_t no_desk;    /* processes that found no place */
-    uint64_t nameless;   /* mappings that did not fit a desk */
-    uint64_t failed;     /* profiles that could not be made: no memory */
+    uint64_t no_desk;     /* processes that found no place */
+    uint64_t nameless;    /* mappings that did not fit a desk */
+    uint64_t failed;      /* profiles that could not be made: no memory */
     const char *said[16]; /* sentences of the probes, each once; as long as the collector lives */
     size_t n_said;
     uint64_t own_cpu; /* of the collector's thread */

@@ -39,7 +39,8 @@ static void take_maps(process *p)
     str path, id;
     p->mapped = true;
     for (uint32_t at = 0; desk_next_map(p->d, &at, &m, &path, &id);) {
-        image x = {.start = m.start, .end = m.end, .offset = m.offset, .born = p->start, .path = path};
+        image x = {
+            .start = m.start, .end = m.end, .offset = m.offset, .born = p->start, .path = path};
         if (id.n <= BUILD_ID_BYTES_MAX) hex_encode((const uint8_t *)id.p, id.n, x.gnu);
         if (m.end > m.start && !images_put(&p->images, &x)) return;
     }
@@ -96,7 +97,8 @@ static void read_published(process *p)
     bool found = false;
     if (!p->images.published || p->has_published) return;
     p->has_published = process_maps(m.pid, &a, &maps, NULL) &&
-                       process_context_read(&m, maps, &p->mem, &p->published, &found, NULL) && found;
+                       process_context_read(&m, maps, &p->mem, &p->published, &found, NULL) &&
+                       found;
     arena_free(&a);
 }
 

@@ -20,10 +20,10 @@ typedef struct wall_rest {
 /* A thread of it. */
 typedef struct process_thread {
     agent_thread about;
-    uint64_t begin; /* its CPU time when the probe began */
-    uint64_t told;  /* CPU time that its samples stand for */
-    size_t last;    /* its last sample in the batch + 1; 0: none */
-    bool seen;      /* /proc told its name */
+    uint64_t begin;  /* its CPU time when the probe began */
+    uint64_t told;   /* CPU time that its samples stand for */
+    size_t last;     /* its last sample in the batch + 1; 0: none */
+    bool seen;       /* /proc told its name */
     wall_rest *rest; /* NULL: it was in no round */
 } process_thread;
 
@@ -46,7 +46,7 @@ typedef struct process {
     arena mem; /* threads, program, what the program published */
     VEC(process_thread) threads;
     uint32_t next_index;
-    size_t hint, n_ended; /* where the last one was found; entries of threads that ended */
+    size_t hint, n_ended;    /* where the last one was found; entries of threads that ended */
     unwind_snapshot *tables; /* for rounds; made of so many images: */
     size_t tables_of;
     span_place span;
@@ -54,9 +54,9 @@ typedef struct process {
     images images;
     process_context published;
     bool has_published;
-    batch *heap_book;         /* stacks of the heap's totals */
-    VEC(heap_total) heap;     /* by stack */
-    uint32_t *heap_of;        /* stack -> position in heap + 1 */
+    batch *heap_book;     /* stacks of the heap's totals */
+    VEC(heap_total) heap; /* by stack */
+    uint32_t *heap_of;    /* stack -> position in heap + 1 */
     size_t n_heap_of;
     resource_facts facts;
 } process;

@@ -116,7 +116,8 @@ static void describe(int tasks, uint32_t tid, wall_rest *s)
 {
     char text[1024];
     task_stat st;
-    s->state = task_stat_parse(task_read(tasks, tid, "stat", text, sizeof text), &st) ? st.state : 'S';
+    s->state =
+        task_stat_parse(task_read(tasks, tid, "stat", text, sizeof text), &st) ? st.state : 'S';
     str name = task_read(tasks, tid, "wchan", s->wchan, sizeof s->wchan - 1);
     s->wchan[name.n == 1 && *name.p == '0' ? 0 : name.n] = 0;
 }

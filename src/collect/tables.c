@@ -55,7 +55,8 @@ static str file_of(table_files *f, uint32_t pid, str path)
         if (is_same(&f->v[i], &st)) return f->v[i].f.bytes;
     if (f->n == FILES || !S_ISREG(st.st_mode)) return (str){0};
     table_file *t = &f->v[f->n];
-    *t = (table_file){.dev = st.st_dev, .ino = st.st_ino, .size = st.st_size, .changed = st.st_mtim};
+    *t =
+        (table_file){.dev = st.st_dev, .ino = st.st_ino, .size = st.st_size, .changed = st.st_mtim};
     if (!file_read(name, 0, &t->f, NULL)) return (str){0};
     f->n++;
     return t->f.bytes;

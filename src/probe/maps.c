@@ -48,7 +48,8 @@ static int on_object(struct dl_phdr_info *i, size_t size, void *who)
     desk *d = who;
     (void)size;
     str path = str_of(i->dlpi_name);
-    if (!path.n && !atomic_load(&d->n_maps)) path = str_of(d->program); /* the program comes first */
+    if (!path.n && !atomic_load(&d->n_maps))
+        path = str_of(d->program);                                 /* the program comes first */
     if (str_starts(path, STR("linux-vdso"))) path = STR("[vdso]"); /* as /proc/PID/maps has it */
     if (!path.n || (path.p[0] != '/' && path.p[0] != '[')) return 0;
     write_segments(d, i, path);

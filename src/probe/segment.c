@@ -89,7 +89,8 @@ uint32_t desk_take(const segment *s, uint32_t pid)
         desk *d = segment_desk(s, i);
         uint64_t word = atomic_load(&d->word);
         uint64_t mine = desk_word(DESK_TAKEN, desk_generation(word) + 1, pid);
-        if (desk_state_of(word) == DESK_FREE && atomic_compare_exchange_strong(&d->word, &word, mine))
+        if (desk_state_of(word) == DESK_FREE &&
+            atomic_compare_exchange_strong(&d->word, &word, mine))
             return i;
     }
     atomic_fetch_add(&s->head->no_desk, 1);

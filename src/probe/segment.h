@@ -38,12 +38,12 @@ typedef struct map_record {
 } map_record;
 
 typedef struct desk {
-    _Atomic uint64_t word; /* state, generation, process: see desk_word */
-    _Atomic uint32_t ready; /* the generation whose fields below are whole */
-    uint32_t parent;        /* process that forked this one; 0: it came by an exec */
-    uint64_t time;          /* Unix ns of its start */
-    uint64_t cpu_begin;     /* CPU time of the process when the probe began */
-    uint64_t thread_begin;  /* CPU time of its first thread then */
+    _Atomic uint64_t word;        /* state, generation, process: see desk_word */
+    _Atomic uint32_t ready;       /* the generation whose fields below are whole */
+    uint32_t parent;              /* process that forked this one; 0: it came by an exec */
+    uint64_t time;                /* Unix ns of its start */
+    uint64_t cpu_begin;           /* CPU time of the process when the probe began */
+    uint64_t thread_begin;        /* CPU time of its first thread then */
     _Atomic uint64_t cpu_end;     /* CPU time of the process when it left; 0: it has not said so */
     _Atomic uint64_t period;      /* ns between CPU samples */
     _Atomic uint64_t unsampled;   /* CPU time of threads that ended without a sample */
@@ -56,8 +56,8 @@ typedef struct desk {
     _Atomic uint32_t n_said; /* sentences taken, the last of which may be unfinished */
     _Atomic uint32_t is_said[DESK_SENTENCES];
     char said[DESK_SENTENCES][DESK_SENTENCE];
-    char program[512];            /* path of the executable, terminated */
-    _Atomic uint32_t n_maps;      /* bytes of map_records in `maps`, each aligned to 8 */
+    char program[512];       /* path of the executable, terminated */
+    _Atomic uint32_t n_maps; /* bytes of map_records in `maps`, each aligned to 8 */
     _Alignas(8) char maps[];
 } desk;
 
@@ -67,7 +67,7 @@ typedef struct segment_head {
     uint32_t version, bytes;
     /* What the user asked for. */
     uint32_t cpu_hz, max_frames;
-    uint32_t source; /* cpu_source */
+    uint32_t source;            /* cpu_source */
     uint32_t heap, follow_fork; /* bool */
     uint64_t heap_bytes;
     uint32_t collector; /* process, which may read the memory of the others */
@@ -102,7 +102,10 @@ static inline uint64_t desk_word(desk_state s, uint32_t generation, uint32_t pid
     return (uint64_t)s << 62 | (uint64_t)(generation & 0x3fffffff) << 32 | pid;
 }
 static inline desk_state desk_state_of(uint64_t word) { return (desk_state)(word >> 62); }
-static inline uint32_t desk_generation(uint64_t word) { return (uint32_t)(word >> 32) & 0x3fffffff; }
+static inline uint32_t desk_generation(uint64_t word)
+{
+    return (uint32_t)(word >> 32) & 0x3fffffff;
+}
 static inline uint32_t desk_pid(uint64_t word) { return (uint32_t)word; }
 
 /* Makes a segment of an empty file, mapped.  `head` has the wishes; the rest of it is filled in. */

@@ -17,7 +17,7 @@ typedef struct raw_sample {
     uint32_t weight;  /* CPU: expirations of the timer that it stands for */
     uint32_t tid;     /* CPU: the same thread, for a reader outside of the process */
     uint32_t desk;    /* probe: the process (probe/segment.h) */
-    uint64_t cpu;     /* CPU time of the thread: with its first sample and at its end; otherwise 0 */
+    uint64_t cpu; /* CPU time of the thread: with its first sample and at its end; otherwise 0 */
     uint32_t guesses; /* as in unwind_result */
     uint16_t n;       /* of pcs */
     uint8_t end;      /* unwind_end */

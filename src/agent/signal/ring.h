@@ -52,8 +52,8 @@ static inline ring_cell *ring_claim(ring *r)
         /* acquire: pairs with ring_release, the reader is done with these bytes */
         uint64_t turn = atomic_load_explicit(&c->turn, memory_order_acquire);
         if (turn == ring_lap(r, p)) {
-            if (atomic_compare_exchange_weak_explicit(&r->ends->tail, &p, p + 1, memory_order_relaxed,
-                                                      memory_order_relaxed)) {
+            if (atomic_compare_exchange_weak_explicit(&r->ends->tail, &p, p + 1,
+                                                      memory_order_relaxed, memory_order_relaxed)) {
                 c->position = p;
                 return c;
             }
