@@ -52,6 +52,7 @@ typedef struct run {
     collector *collector;
     exporter *exporter; /* live: NULL otherwise */
     otlp_config net;
+    module_shelf modules; /* live: files that names come from */
     VEC(run_process) processes;
     VEC(run_part) parts;
     size_t part_bytes; /* in memory */

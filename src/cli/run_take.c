@@ -1,6 +1,7 @@
 /* The collector of `kiln run`: what it is asked for, and where its profiles go. */
 #include "cli/run.h"
 
+#include "cli/symbols.h"
 #include "otlp/config.h"
 #include "otlp/split.h"
 #include "sys/file.h"
@@ -78,6 +79,18 @@ static void keep_part(run *r, uint32_t pid, buf *bytes)
     *bytes = (buf){0};
 }
 
+/* A receiver cannot look into the files of this machine. */
+static bool on_name(void *who, model *m, arena *a, err *e)
+{
+    run *r = who;
+    symbolize_opts o;
+    symbolize_report told;
+    if (!symbols_wanted(r->c, a, &o, e)) return false;
+    o.shelf = &r->modules;
+    o.progress = NULL;
+    return symbolize(m, &o, a, &told, e);
+}
+
 static void on_profile(void *who, uint32_t pid, buf *bytes)
 {
     run *r = who;
@@ -116,6 +129,7 @@ bool run_take_open(run *r, err *e)
                         .flush_ns = r->live ? LIVE_FLUSH_MS * UINT64_C(1000000) : 0,
                         .exclude = r->config.exclude,
                         .config = &r->config,
+                        .name = r->live ? on_name : NULL,
                         .profile = on_profile,
                         .process = on_process,
                         .who = r};
@@ -131,4 +145,5 @@ void run_take_close(run *r)
         collector_stop(r->collector, &r->all);
     if (r->exporter) exporter_close(r->exporter, CLOSE_MS * UINT64_C(1000000), &r->sent);
     r->exporter = NULL;
+    shelf_close(&r->modules);
 }

@@ -7,6 +7,7 @@
 #pragma once
 #include "agent/batch.h"
 #include "agent/config.h"
+#include "model/model.h"
 #include "probe/segment.h"
 
 typedef struct collector collector;
@@ -21,6 +22,8 @@ typedef struct collector_opts {
     uint64_t flush_ns; /* 0: not by time */
     const char *exclude;
     const agent_config *config; /* for the resource: names from the environment */
+    /* Gives names to the locations of a model before it is encoded; NULL: they are looked up later. */
+    bool (*name)(void *who, model *m, arena *a, err *e);
     /* A part of a process's profile, as OTLP; from the collector's thread.  The caller takes *bytes. */
     void (*profile)(void *who, uint32_t pid, buf *bytes);
     /* A process has ended, or the collector has; `whole`: the process said its farewell.  An exec is another process. */

@@ -347,6 +347,7 @@ static bool make(process_world *w, process *p, const heap_rows *heap, arena *a, 
     return resource_make(w->o->config, &p->facts, p->has_published ? &p->published.resource : NULL,
                          a, &in.resource) &&
            profiles_make(&in, a, &m, e) &&
+           (!w->o->name || !m.profiles.n || w->o->name(w->o->who, &m, a, e)) &&
            (!m.profiles.n || otlp_encode(&m, &(otlp_encode_opts){0}, out, e));
 }
 
