@@ -39,62 +39,85 @@ bool object_reach(const unwind_object *o, const void *p, size_t n)
 
 /* ---- opening ---- */
 
-/* From `at` to the end of its segment, as far as the file has it. */
-static unwind_bytes bytes_at(const object_source *s, uint64_t at)
+/* The bytes of a segment, as far as the file has them. */
+static unwind_bytes segment(const object_source *s, const Elf64_Phdr *p)
+{
+    uint64_t at = s->bias + p->p_vaddr, n = p->p_filesz;
+    if (!s->file) return (unwind_bytes){(const uint8_t *)(uintptr_t)at, n, at};
+    if (p->p_offset >= s->n_file) return (unwind_bytes){0};
+    if (n > s->n_file - p->p_offset) n = s->n_file - p->p_offset;
+    return (unwind_bytes){s->file + p->p_offset, n, at};
+}
+
+/* The rest of `b` from a run-time address on. */
+static unwind_bytes bytes_from(const unwind_bytes *b, uint64_t at)
+{
+    uint64_t skip = at - b->at;
+    if (at < b->at || skip >= b->n) return (unwind_bytes){0};
+    return (unwind_bytes){b->p + skip, b->n - skip, at};
+}
+
+/* The readable segment that holds an address. */
+static unwind_bytes segment_of(const object_source *s, uint64_t at)
 {
     for (size_t i = 0; i < s->n_phdr; i++) {
-        const Elf64_Phdr *p = &s->phdr[i];
-        uint64_t start = s->bias + p->p_vaddr, in = at - start;
-        if (p->p_type != PT_LOAD || !(p->p_flags & PF_R) || at < start || in >= p->p_filesz)
-            continue;
-        uint64_t n = p->p_filesz - in, offset;
-        if (!s->file) return (unwind_bytes){(const uint8_t *)(uintptr_t)at, n, at};
-        if (ckd_add(&offset, p->p_offset, in) || offset >= s->n_file) break;
-        return (unwind_bytes){s->file + offset, n < s->n_file - offset ? n : s->n_file - offset,
-                              at};
+        if (s->phdr[i].p_type != PT_LOAD || !(s->phdr[i].p_flags & PF_R)) continue;
+        unwind_bytes b = segment(s, &s->phdr[i]);
+        if (at >= b.at && at - b.at < b.n) return b;
     }
     return (unwind_bytes){0};
 }
 
-/* Length, version, four encodings, the address of .eh_frame, the count, the table. */
-static void open_header(const object_source *s, unwind_object *o, uint64_t size)
-{
-    enum { HEADER_MAX = 4 + 8 + 8 };
-    asker a = {o, 1};
-    unwind_bytes hdr = bytes_at(s, o->hdr_at);
-    if (hdr.n > size) hdr.n = size;
-    rd r = {.p = hdr.p, .end = hdr.p + (hdr.n < HEADER_MAX ? hdr.n : HEADER_MAX)};
-    if (hdr.n < 4 || !may_read(&a, hdr.p, rd_left(&r))) return;
-    uint8_t version = rd_u8(&r), frames = rd_u8(&r), count = rd_u8(&r), table = rd_u8(&r);
-    if (version != 1 || frames == PE_OMIT || frames & PE_INDIRECT) return;
-    uint64_t at = cfi_pointer(&r, frames, o->hdr_at + 4);
-    if (r.failed) return;
-    o->frames = bytes_at(s, at);
-    if (table != PE_DATAREL_SDATA4 || count == PE_OMIT || count & PE_INDIRECT) return;
-    uint64_t n = cfi_pointer(&r, count, 0), room = (hdr.n - (size_t)(r.p - hdr.p)) / 8;
-    if (r.failed) return;
-    o->search = r.p;
-    o->n_search = (uint32_t)(n < room ? n : room);
-}
-
 bool object_open(const object_source *s, unwind_object *o)
 {
-    uint64_t lo = UINT64_MAX, hi = 0, hdr_size = 0;
-    *o = (unwind_object){.machine = s->machine, .ask = s->ask};
+    uint64_t lo = UINT64_MAX, hi = 0, hdr = 0, hdr_size = 0;
     for (size_t i = 0; i < s->n_phdr; i++) {
         const Elf64_Phdr *p = &s->phdr[i];
         uint64_t start = s->bias + p->p_vaddr;
-        if (p->p_type == PT_GNU_EH_FRAME) o->hdr_at = start, hdr_size = p->p_memsz;
+        if (p->p_type == PT_GNU_EH_FRAME) hdr = start, hdr_size = p->p_memsz;
         if (p->p_type != PT_LOAD || !(p->p_flags & PF_X)) continue;
         if (start < lo) lo = start;
         if (start + p->p_memsz > hi) hi = start + p->p_memsz;
     }
     if (lo >= hi) return false;
-    o->lo = (uintptr_t)lo;
-    o->hi = (uintptr_t)hi;
-    o->code = bytes_at(s, lo);
-    if (hdr_size) open_header(s, o, hdr_size);
+    *o = (unwind_object){.lo = (uintptr_t)lo,
+                         .hi = (uintptr_t)hi,
+                         .machine = s->machine,
+                         .ask = s->ask,
+                         .code = segment_of(s, lo)};
+    if (!hdr_size) return true;
+    o->frames = segment_of(s, hdr);
+    o->hdr = bytes_from(&o->frames, hdr);
+    if (o->hdr.n > hdr_size) o->hdr.n = hdr_size;
     return true;
+}
+
+/* ---- .eh_frame_hdr: version, three encodings, the address of .eh_frame, the count, the table ---- */
+
+static bool read_index(asker *a, object_index *x)
+{
+    enum { HEAD_MAX = 4 + 8 + 8 };
+    const unwind_bytes *hdr = &a->o->hdr;
+    rd r = {.p = hdr->p, .end = hdr->p + (hdr->n < HEAD_MAX ? hdr->n : HEAD_MAX)};
+    *x = (object_index){0};
+    if (hdr->n < 4 || !may_read(a, hdr->p, rd_left(&r))) return false;
+    uint8_t version = rd_u8(&r), frames = rd_u8(&r), count = rd_u8(&r), table = rd_u8(&r);
+    if (version != 1 || frames == PE_OMIT || frames & PE_INDIRECT) return false;
+    uint64_t at = cfi_pointer(&r, frames, hdr->at + 4);
+    x->eh_frame = bytes_from(&a->o->frames, at);
+    if (r.failed || !x->eh_frame.n) return false;
+    if (table != PE_DATAREL_SDATA4 || count == PE_OMIT || count & PE_INDIRECT) return true;
+    uint64_t n = cfi_pointer(&r, count, 0), room = (hdr->n - (size_t)(r.p - hdr->p)) / 8;
+    if (r.failed) return true;
+    x->search = r.p;
+    x->n_search = (uint32_t)(n < room ? n : room);
+    return true;
+}
+
+bool object_read_index(const unwind_object *o, object_index *x)
+{
+    asker a = {o, 1};
+    return read_index(&a, x);
 }
 
 /* ---- a rule ---- */
@@ -109,19 +132,21 @@ static int64_t word_at(const uint8_t *p)
 /* The FDE of the last function that begins at pc or before it, as a run-time address; 0: none. */
 static uint64_t find_fde(asker *a, uint64_t pc)
 {
-    const unwind_object *o = a->o;
-    int64_t rel = (int64_t)(pc - o->hdr_at);
-    uint32_t lo = 0, hi = o->n_search;
+    object_index x;
+    if (!read_index(a, &x)) return 0;
+    uint64_t hdr_at = a->o->hdr.at;
+    int64_t rel = (int64_t)(pc - hdr_at);
+    uint32_t lo = 0, hi = x.n_search;
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
-        if (!may_read(a, o->search + 8 * (size_t)mid, 8)) return 0;
-        if (word_at(o->search + 8 * (size_t)mid) <= rel)
+        if (!may_read(a, x.search + 8 * (size_t)mid, 8)) return 0;
+        if (word_at(x.search + 8 * (size_t)mid) <= rel)
             lo = mid + 1;
         else
             hi = mid;
     }
-    if (!lo || !may_read(a, o->search + 8 * (size_t)(lo - 1), 8)) return 0;
-    return o->hdr_at + (uint64_t)word_at(o->search + 8 * (size_t)(lo - 1) + 4);
+    if (!lo || !may_read(a, x.search + 8 * (size_t)(lo - 1), 8)) return 0;
+    return hdr_at + (uint64_t)word_at(x.search + 8 * (size_t)(lo - 1) + 4);
 }
 
 /* The record at a run-time address: its body behind the length. */
@@ -167,7 +192,7 @@ uint32_t object_rule(const unwind_object *o, uint64_t pc, object_hit *hit)
     cfi_cie cie;
     cfi_fde fde;
     hit->start = hit->end = 0;
-    if (!o->n_search || !cfi_regs_of(o->machine, &regs)) return RULE_NONE;
+    if (!o->hdr.n || !cfi_regs_of(o->machine, &regs)) return RULE_NONE;
     uint64_t at = find_fde(&a, pc);
     if (!at || !record_at(&a, at, &body)) return RULE_NONE;
     uint64_t here = address_of(o, &body);

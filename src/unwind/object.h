@@ -21,12 +21,10 @@ typedef struct unwind_object {
     _Atomic(const unwind_table *) table; /* NULL: not compiled */
     _Atomic uint32_t hits;               /* rules that were found without a table */
     uint16_t machine;                    /* CFI_* */
-    bool ask;              /* may be unloaded at any moment: ask the kernel before a page is read */
-    uint32_t n_search;     /* functions in the sorted table */
-    const uint8_t *search; /* {function, FDE}: 2 x int32, relative to hdr_at */
-    uint64_t hdr_at;       /* run-time address of .eh_frame_hdr */
-    unwind_bytes frames;   /* .eh_frame, and whatever follows it in its segment */
-    unwind_bytes code;     /* [lo, hi) as far as it can be read; n = 0: it cannot */
+    bool ask;            /* may be unloaded at any moment: ask the kernel before a page is read */
+    unwind_bytes hdr;    /* .eh_frame_hdr; n = 0: none.  Not read until a rule is looked up */
+    unwind_bytes frames; /* the segment that holds it, and .eh_frame */
+    unwind_bytes code;   /* [lo, hi) as far as it can be read; n = 0: it cannot */
 } unwind_object;
 
 /* Where an object's bytes are: its program headers, and the file if the object is not mapped as it runs. */
@@ -40,9 +38,19 @@ typedef struct object_source {
     bool ask;
 } object_source;
 
-/* Fills *o.  An object whose .eh_frame_hdr is missing or has no sorted table gets n_search = 0: no rules, until it is
- * compiled (if frames.n) .  false: it has no code. */
+/* Fills *o from the program headers alone.  false: it has no code. */
 NODISCARD bool object_open(const object_source *s, unwind_object *o);
+
+/* The parts of .eh_frame_hdr. */
+typedef struct object_index {
+    unwind_bytes eh_frame; /* to the end of its segment */
+    const uint8_t *search; /* {function, FDE}: 2 x int32, relative to .eh_frame_hdr */
+    uint32_t
+        n_search; /* 0: no sorted table of the usual form, so no rules without a compiled table */
+} object_index;
+
+/* false: .eh_frame_hdr is missing or not understood, or .eh_frame is not in its segment. */
+NODISCARD bool object_read_index(const unwind_object *o, object_index *x);
 
 /* What the lookup found beside the rule. */
 typedef struct object_hit {

@@ -19,7 +19,8 @@ enum {
 /* One object of the loader.  `o` is first: handlers see only that part. */
 typedef struct entry {
     unwind_object o;
-    uint64_t id; /* of its build id or name: another object may come to lie at the same place */
+    uint64_t
+        id; /* hash of its build id or name: another object may come to lie at the same place */
     unwind_table table;
     void *block; /* the table's memory */
     size_t bytes;
@@ -281,7 +282,7 @@ static void count(unwind_registry *r)
     for (size_t i = 0; i < r->live.n; i++) {
         const entry *x = r->live.v[i];
         r->n.objects++;
-        r->n.without += !x->o.n_search && !x->table.n_rows;
+        r->n.without += !x->o.hdr.n && !x->table.n_rows;
         r->n.over_budget += x->over;
         r->n.compiled += x->table.n_rows > 0;
         r->n.rows += x->table.n_rows;
@@ -338,6 +339,7 @@ static bool settle(unwind_registry *r, entry *x, const unwind_table *t)
 typedef struct copier {
     const unwind_registry *r;
     const entry *x;
+    object_index index;
     char *bytes;
     size_t n;
     bool failed;
@@ -353,22 +355,26 @@ static int on_wanted(struct dl_phdr_info *i, size_t size, void *p)
     if (!object_open(&source, &o) || o.lo != c->x->o.lo || o.hi != c->x->o.hi ||
         id_of(i) != c->x->id)
         return 0;
-    c->n = cfi_length((str){(const char *)o.frames.p, o.frames.n});
+    if (!object_read_index(&o, &c->index)) return 1;
+    const unwind_bytes *f = &c->index.eh_frame;
+    c->n = cfi_length((str){(const char *)f->p, f->n});
     c->bytes = malloc(c->n + 1);
     c->failed = !c->bytes;
-    if (c->bytes) memcpy(c->bytes, o.frames.p, c->n);
+    if (c->bytes) memcpy(c->bytes, f->p, c->n);
     return 1;
 }
 
-static bool compile_bytes(unwind_registry *r, entry *x, str eh_frame)
+static bool compile_bytes(unwind_registry *r, entry *x, const object_index *index, str eh_frame)
 {
-    cfi_source s = {eh_frame, x->o.frames.at, x->o.lo, x->o.hi, ARCH_MACHINE};
+    cfi_source s = {eh_frame, index->eh_frame.at, x->o.lo, x->o.hi, ARCH_MACHINE};
     size_t scratch = 2 * r->o.max_bytes;
     arena a = {.budget = scratch < SCRATCH_BYTES ? SCRATCH_BYTES : scratch};
     unwind_table t;
     err why = {0};
     bool ok = true;
-    if (cfi_compile(&s, &a, &t, NULL, &why))
+    if (index->n_search > (r->o.max_bytes - r->n.bytes) / FUNCTION_BYTES)
+        x->over = true;
+    else if (cfi_compile(&s, &a, &t, NULL, &why))
         ok = settle(r, x, &t);
     else
         x->over = why.code == ERR_LIMIT;
@@ -378,17 +384,15 @@ static bool compile_bytes(unwind_registry *r, entry *x, str eh_frame)
 
 static bool compile(unwind_registry *r, entry *x)
 {
-    const unwind_bytes *f = &x->o.frames;
     x->tried = true;
-    if (!f->n) return true;
-    if (x->o.n_search > (r->o.max_bytes - r->n.bytes) / FUNCTION_BYTES) {
-        x->over = true;
-        return true;
-    }
-    if (!x->o.ask) return compile_bytes(r, x, (str){(const char *)f->p, f->n});
     copier c = {.r = r, .x = x};
-    dl_iterate_phdr(on_wanted, &c);
-    bool ok = !c.failed && (!c.bytes || compile_bytes(r, x, (str){c.bytes, c.n}));
+    if (x->o.ask) {
+        dl_iterate_phdr(on_wanted, &c);
+    } else if (object_read_index(&x->o, &c.index)) {
+        const unwind_bytes *f = &c.index.eh_frame;
+        return compile_bytes(r, x, &c.index, (str){(const char *)f->p, f->n});
+    }
+    bool ok = !c.failed && (!c.bytes || compile_bytes(r, x, &c.index, (str){c.bytes, c.n}));
     free(c.bytes);
     return ok;
 }

@@ -122,7 +122,7 @@ static bool made_by_hand(const walk *k, unwind_snapshot *s, lookup *l)
 /* Does the object say anything at all? */
 static bool has_rules(const unwind_object *o)
 {
-    return o->n_search || atomic_load_explicit(&o->table, memory_order_relaxed);
+    return o->hdr.n || atomic_load_explicit(&o->table, memory_order_relaxed);
 }
 
 /* Can ra have been pushed by a call?  Where the code has a table it has a rule. */

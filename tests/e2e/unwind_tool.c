@@ -132,11 +132,12 @@ int main(int argc, char **argv)
     }
     if (on_demand) {
         comparison c;
-        if (!lookup(bytes, &f, &t, &c)) return 1;
+        object_index x = {0};
+        if (!lookup(bytes, &f, &t, &c) || !object_read_index(&c.o, &x)) return 1;
         printf("%" PRIu64 " compared, %" PRIu64 " differ, %u in the sorted table, %u rows\n",
-               c.compared, c.differ, c.o.n_search, t.n_rows);
+               c.compared, c.differ, x.n_search, t.n_rows);
         arena_free(&a);
-        return c.differ != 0 || !c.o.n_search;
+        return c.differ != 0 || !x.n_search;
     }
     printf("# %u functions, %u outside, %u unknown, %u rows, %u wide\n", n.functions, n.outside,
            n.unknown, t.n_rows, t.n_wide);
