@@ -190,10 +190,10 @@ static void take_round(capture *c)
     bool full = !c->current || batch_full(c->current);
     c->n.rounds_full += full;
     pthread_mutex_unlock(&c->lock);
-    if (full) return;
+    if (full) return wall_skip(c->wall, 1);
     capture_counts n = {0};
     check_signals(c);
-    if (!c->round) return;
+    if (!c->round) return wall_skip(c->wall, 1);
     bool ok = wall_take(c->wall, &n);
     if (!ok)
         say(c, &c->said_no_proc, "/proc/self/task cannot be read: there is no wall clock profile");
@@ -204,7 +204,7 @@ static void take_round(capture *c)
     press(c);
 }
 
-/* Missed rounds are skipped, not made up for. */
+/* Missed rounds are skipped; the next one stands for them. */
 static void round_if_due(capture *c, times *t)
 {
     uint64_t interval = c->o.wall_ns;
@@ -215,6 +215,7 @@ static void round_if_due(capture *c, times *t)
     if (t->now < t->wall) return;
     uint64_t late = (t->now - t->wall) / interval + 1;
     t->wall += late * interval;
+    wall_skip(c->wall, late);
     pthread_mutex_lock(&c->lock);
     c->n.wall_late += late;
     pthread_mutex_unlock(&c->lock);

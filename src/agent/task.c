@@ -158,6 +158,12 @@ bool task_wait_parse(str text, task_wait *out)
     return true;
 }
 
+uint64_t task_schedstat_parse(str text)
+{
+    uint64_t ran;
+    return number(next_word(&text), 10, &ran) ? ran : 0;
+}
+
 /* ---- reading ---- */
 
 int task_open(void) { return open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC); }

@@ -34,6 +34,9 @@ typedef struct task_wait {
 
 NODISCARD bool task_wait_parse(str text, task_wait *out);
 
+/* tid/schedstat: ns that the thread has run; 0: not such a line. */
+uint64_t task_schedstat_parse(str text);
+
 /* Controls and what is not UTF-8 become '?'. */
 void task_name_clean(str raw, char out[TASK_NAME]);
 

@@ -1,10 +1,12 @@
 #include "agent/signal/handler.h"
 
+#include "agent/signal/delivered.h"
 #include "unwind/arch.h"
 
 #include <linux/futex.h>
 
 handler_state handler;
+_Thread_local delivered signals_delivered;
 
 static void futex_wake(_Atomic uint32_t *word)
 {
@@ -40,7 +42,7 @@ static void take(handler_state *h, raw_sample *raw, const unwind_stack *stack, c
     const span_place *place = atomic_load_explicit(&h->span, memory_order_acquire);
     raw->in_context = place && span_peek(place, &raw->span);
     snapshot_leave(door);
-    raw->n = (uint16_t)u.n;
+    raw->n = (uint16_t)own_calls_drop(raw->pcs, u.n);
     raw->end = (uint8_t)u.end;
     raw->guesses = u.guesses;
 }
@@ -113,6 +115,7 @@ void handler_run(int sig, siginfo_t *si, void *context)
 {
     handler_state *h = &handler;
     (void)sig;
+    signals_delivered.ours++;
     uint32_t pid = atomic_load_explicit(&h->pid, memory_order_acquire);
     if (!pid)
         stranger(h);
