@@ -24,7 +24,12 @@ enum {
 
 capture the_capture = {.gate = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-bool capture_here(void) { return atomic_load(&handler.pid) == (uint32_t)syscall(SYS_getpid); }
+/* Without a system call when there is nothing: a filter of the program may be why. */
+bool capture_here(void)
+{
+    uint32_t pid = atomic_load(&handler.pid);
+    return pid && pid == (uint32_t)syscall(SYS_getpid);
+}
 
 /* ---- counters ---- */
 

@@ -56,6 +56,9 @@ typedef struct capture_opts {
     const capture_outlet *outlet;
     /* With an outlet: a watched thread ends.  From that thread; may be NULL. */
     void (*ended)(void *who, const thread_face *t);
+    /* In the sampler's thread: the program has installed a filter of system calls, so nothing more is captured, and no thread of
+     * the program may be made to wait. */
+    void (*retired)(void *who);
     void *who;
 } capture_opts;
 
