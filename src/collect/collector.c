@@ -364,13 +364,19 @@ uint64_t collector_idle(const collector *c)
     return clock_ns(CLOCK_MONOTONIC) - atomic_load(&c->last_sample);
 }
 
-uint32_t collector_pause(collector *c)
+static void end_thread(collector *c)
 {
+    if (!c->started) return;
     atomic_store(&c->stop, true);
     atomic_fetch_add(&c->segment.head->wake, 1);
     syscall(SYS_futex, &c->segment.head->wake, FUTEX_WAKE, 1, NULL, NULL, 0);
-    if (c->started) pthread_join(c->thread, NULL);
+    pthread_join(c->thread, NULL);
     c->started = false;
+}
+
+uint32_t collector_pause(collector *c)
+{
+    end_thread(c);
     drain(c);
     follow(c);
     return collector_alive(c);
@@ -411,6 +417,7 @@ void collector_stop(collector *c, collected *out)
 void collector_close(collector *c)
 {
     if (!c) return;
+    end_thread(c);
     for (uint32_t i = 0; i < SEGMENT_DESKS; i++) process_close(c->at[i]);
     rounds_close(c->rounds);
     if (c->is_file && !c->handed_over) (void)unlink(c->path);
