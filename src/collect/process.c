@@ -19,7 +19,11 @@ enum {
     HEAP_BYTES = 64 << 20,
     FLUSH_BYTES = 256 << 20,
     LOOK_NS = 100 * 1000000, /* between looks at /proc/PID/maps */
+    PERIOD_MAX = 1000000000, /* ns between CPU samples */
 };
+
+/* No thread has used more CPU time, and sums of a few of these fit their type. */
+#define CPU_MAX (UINT64_C(1) << 60)
 
 /* ---- opening ---- */
 
@@ -39,7 +43,8 @@ static void take_maps(process *p)
     str path, id;
     p->mapped = true;
     for (uint32_t at = 0; desk_next_map(p->d, &at, &m, &path, &id);) {
-        image x = {.start = m.start, .end = m.end, .offset = m.offset, .born = p->start, .path = path};
+        image x = {
+            .start = m.start, .end = m.end, .offset = m.offset, .born = p->start, .path = path};
         if (id.n <= BUILD_ID_BYTES_MAX) hex_encode((const uint8_t *)id.p, id.n, x.gnu);
         if (m.end > m.start && !images_put(&p->images, &x)) return;
     }
@@ -61,6 +66,7 @@ process *process_open(const process_world *w, const desk *d, uint32_t at, uint64
                    .flushed_at = w->now,
                    .mem = {.budget = PROCESS_BYTES},
                    .facts = w->facts};
+    if (p->period > PERIOD_MAX) p->period = PERIOD_MAX;
     p->images.pid = (int)p->pid;
     p->program = keep(&p->mem, (str){d->program, strnlen(d->program, sizeof d->program)});
     p->facts.pid = p->pid;
@@ -96,7 +102,8 @@ static void read_published(process *p)
     bool found = false;
     if (!p->images.published || p->has_published) return;
     p->has_published = process_maps(m.pid, &a, &maps, NULL) &&
-                       process_context_read(&m, maps, &p->mem, &p->published, &found, NULL) && found;
+                       process_context_read(&m, maps, &p->mem, &p->published, &found, NULL) &&
+                       found;
     arena_free(&a);
 }
 
@@ -312,9 +319,16 @@ static bool heap_rows_of(process_world *w, process *p, arena *a, heap_rows *out)
     return out->v.n > 0;
 }
 
+static bool is_sane(const process_world *w, const process *p, const raw_sample *raw)
+{
+    if (raw->n > w->o->max_frames || raw->cpu > CPU_MAX || raw->weight * p->period > CPU_MAX)
+        return false;
+    return raw->tid || raw->kind == RAW_HEAP;
+}
+
 bool process_take(process_world *w, process *p, const raw_sample *raw)
 {
-    if (raw->n > w->o->max_frames) return false;
+    if (!is_sane(w, p, raw)) return false;
     switch (raw->kind) {
     case RAW_SAMPLE: return take_sample(w, p, raw);
     case RAW_END: return take_end(w, p, raw), true;
