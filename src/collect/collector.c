@@ -75,6 +75,16 @@ static uint64_t clock_ns(clockid_t c)
 #define SHARED "/dev/shm/"
 #define SHARED_NAME "kiln-run."
 
+/* Its maker, or a fork of it that follows daemons, holds a lock on it. */
+static bool is_in_use(int dir, const char *name)
+{
+    int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct flock lock = {.l_type = F_WRLCK};
+    bool locked = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    if (fd >= 0) close(fd);
+    return locked;
+}
+
 /* A kiln that was killed left its file behind. */
 static void remove_stale(void)
 {
@@ -82,7 +92,8 @@ static void remove_stale(void)
     for (struct dirent *x; d && (x = readdir(d));) {
         if (strncmp(x->d_name, SHARED_NAME, strlen(SHARED_NAME)) != 0) continue;
         long pid = strtol(x->d_name + strlen(SHARED_NAME), NULL, 10);
-        if (pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH) (void)unlinkat(dirfd(d), x->d_name, 0);
+        bool dead = pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+        if (dead && !is_in_use(dirfd(d), x->d_name)) (void)unlinkat(dirfd(d), x->d_name, 0);
     }
     if (d) closedir(d);
 }
@@ -102,6 +113,7 @@ static int open_shared(collector *c)
         return -1;
     }
     c->is_file = fd >= 0;
+    if (fd >= 0) (void)fcntl(fd, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK});
     return fd;
 }
 
