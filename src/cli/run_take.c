@@ -4,12 +4,14 @@
 #include "otlp/config.h"
 #include "otlp/split.h"
 #include "sys/file.h"
+#include "sys/temp.h"
 #include "base/ban.h"
+#include <unistd.h>
 
 enum {
-    PARTS_BYTES = 64 << 20,   /* of profiles in memory; more go to files in TMPDIR */
-    LIVE_FLUSH_MS = 10000,    /* between two deliveries of a process that runs on */
-    CLOSE_MS = 5000,          /* that the exporter has at the end */
+    PARTS_BYTES = 64 << 20, /* of profiles in memory; more go to files in TMPDIR */
+    LIVE_FLUSH_MS = 10000,  /* between two deliveries of a process that runs on */
+    CLOSE_MS = 5000,        /* that the exporter has at the end */
 };
 
 /* ---- what the environment says ---- */
@@ -46,10 +48,8 @@ static bool open_exporter(run *r, err *e)
 {
     if (!r->live) return true;
     if (!read_receiver(r, e)) return false;
-    exporter_opts o = {.sender = {.config = &r->net,
-                                  .agent = "kiln-run/" KILN_VERSION,
-                                  .say = say,
-                                  .who = r}};
+    exporter_opts o = {
+        .sender = {.config = &r->net, .agent = "kiln-run/" KILN_VERSION, .say = say, .who = r}};
     r->exporter = exporter_open(&o, e);
     return r->exporter != NULL;
 }
@@ -68,7 +68,8 @@ static void keep_part(run *r, uint32_t pid, buf *bytes)
     }
     *p = (run_part){.pid = pid};
     char path[4352];
-    snprintf(path, sizeof path, "%s/%zu.otlp", r->tmp, r->parts.n);
+    snprintf(path, sizeof path, "%s/%d-%zu.otlp", r->tmp, getpid(),
+             r->parts.n); /* a follower writes there too */
     char *name = r->part_bytes > PARTS_BYTES ? arena_alloc(&r->arena, strlen(path) + 1) : NULL;
     if (name && file_write(path, buf_view(bytes), &e)) {
         p->file = memcpy(name, path, strlen(path) + 1);
@@ -122,7 +123,9 @@ bool run_take_open(run *r, err *e)
                         .process = on_process,
                         .who = r};
     r->collector = collector_open(&o, e);
-    return r->collector && collector_start(r->collector, e);
+    if (!r->collector) return false;
+    temp_also(collector_path(r->collector));
+    return collector_start(r->collector, e);
 }
 
 void run_take_close(run *r)
