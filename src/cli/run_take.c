@@ -5,7 +5,9 @@
 #include "otlp/config.h"
 #include "otlp/split.h"
 #include "sys/file.h"
+#include "sys/temp.h"
 #include "base/ban.h"
+#include <unistd.h>
 
 enum {
     PARTS_BYTES = 64 << 20, /* of profiles in memory; more go to files in TMPDIR */
@@ -67,7 +69,8 @@ static void keep_part(run *r, uint32_t pid, buf *bytes)
     }
     *p = (run_part){.pid = pid};
     char path[4352];
-    snprintf(path, sizeof path, "%s/%zu.otlp", r->tmp, r->parts.n);
+    snprintf(path, sizeof path, "%s/%d-%zu.otlp", r->tmp, getpid(),
+             r->parts.n); /* a follower writes there too */
     char *name = r->part_bytes > PARTS_BYTES ? arena_alloc(&r->arena, strlen(path) + 1) : NULL;
     if (name && file_write(path, buf_view(bytes), &e)) {
         p->file = memcpy(name, path, strlen(path) + 1);
@@ -134,7 +137,9 @@ bool run_take_open(run *r, err *e)
                         .process = on_process,
                         .who = r};
     r->collector = collector_open(&o, e);
-    return r->collector && collector_start(r->collector, e);
+    if (!r->collector) return false;
+    temp_also(collector_path(r->collector));
+    return collector_start(r->collector, e);
 }
 
 void run_take_close(run *r)

@@ -2,6 +2,7 @@
 
 #include "collect/process.h"
 #include "collect/rounds.h"
+#include "base/utf8.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -50,6 +51,7 @@ struct collector {
     process_world world;
     collected sums;
     rounds *rounds; /* NULL: no wall clock */
+    raw_sample *raw; /* a copy of the cell that is being taken */
     stuck stuck[SEGMENT_RINGS];
     departed departed[DEPARTED];
     uint64_t alive_at;
@@ -73,6 +75,16 @@ static uint64_t clock_ns(clockid_t c)
 #define SHARED "/dev/shm/"
 #define SHARED_NAME "kiln-run."
 
+/* Its maker, or a fork of it that follows daemons, holds a lock on it. */
+static bool is_in_use(int dir, const char *name)
+{
+    int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct flock lock = {.l_type = F_WRLCK};
+    bool locked = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    if (fd >= 0) close(fd);
+    return locked;
+}
+
 /* A kiln that was killed left its file behind. */
 static void remove_stale(void)
 {
@@ -80,8 +92,8 @@ static void remove_stale(void)
     for (struct dirent *x; d && (x = readdir(d));) {
         if (strncmp(x->d_name, SHARED_NAME, strlen(SHARED_NAME)) != 0) continue;
         long pid = strtol(x->d_name + strlen(SHARED_NAME), NULL, 10);
-        if (pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
-            (void)unlinkat(dirfd(d), x->d_name, 0);
+        bool dead = pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+        if (dead && !is_in_use(dirfd(d), x->d_name)) (void)unlinkat(dirfd(d), x->d_name, 0);
     }
     if (d) closedir(d);
 }
@@ -101,6 +113,7 @@ static int open_shared(collector *c)
         return -1;
     }
     c->is_file = fd >= 0;
+    if (fd >= 0) (void)fcntl(fd, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK});
     return fd;
 }
 
@@ -142,6 +155,8 @@ static void keep_said(collector *c, const desk *d)
         if (!atomic_load(&d->is_said[i])) continue;
         memcpy(text, d->said[i], sizeof text);
         text[sizeof text - 1] = '\0';
+        text[utf8_valid(text, strlen(text))] = '\0';
+        if (!text[0]) continue;
         for (size_t k = 0; k < s->n_said; k++) known = known || !strcmp(s->said[k], text);
         char *copy = known ? NULL : arena_alloc(&c->mem, sizeof text);
         if (copy) s->said[s->n_said++] = memcpy(copy, text, sizeof text);
@@ -233,13 +248,24 @@ static bool has_exec(const collector *c, const process *p)
 
 /* ---- draining ---- */
 
+/* Its writer may change the cell while we read it: lengths hold only for a copy.  false: nonsense. */
+static bool copy_cell(collector *c, const ring_cell *cell)
+{
+    const raw_sample *raw = (const raw_sample *)(const void *)cell->bytes;
+    memcpy(c->raw, raw, sizeof *raw);
+    if (c->raw->n > c->o.max_frames || c->raw->desk >= SEGMENT_DESKS) return false;
+    memcpy(c->raw->pcs, raw->pcs, c->raw->n * sizeof *raw->pcs);
+    return true;
+}
+
+/* One lap: a process that writes without end holds nobody up. */
 static void drain_ring(collector *c, uint32_t i)
 {
     ring r = segment_ring(&c->segment, i);
-    for (ring_cell *cell; (cell = ring_peek(&r)); ring_release(&r, cell)) {
-        const raw_sample *raw = (const raw_sample *)(const void *)cell->bytes;
-        process *p = raw->desk < SEGMENT_DESKS ? process_at(c, raw->desk) : NULL;
-        bool ok = p && atomic_load(&cell->writer) == p->pid && process_take(&c->world, p, raw);
+    ring_cell *cell;
+    for (uint32_t n = 0; n < RING_CELLS && (cell = ring_peek(&r)); n++, ring_release(&r, cell)) {
+        process *p = copy_cell(c, cell) ? process_at(c, c->raw->desk) : NULL;
+        bool ok = p && atomic_load(&cell->writer) == p->pid && process_take(&c->world, p, c->raw);
         c->sums.capture.strangers += !ok;
         atomic_store_explicit(&c->last_sample, c->world.now, memory_order_relaxed);
     }
@@ -338,7 +364,9 @@ collector *collector_open(const collector_opts *o, err *e)
     c->o.exclude = c->exclude[0] ? c->exclude : NULL;
     if (!c->o.config) c->o.config = &c->config;
     c->world = (process_world){.o = &c->o, .sums = &c->sums};
-    bool ok = resource_facts_read(&c->mem, &c->world.facts) && make_segment(c, e);
+    c->raw = malloc(raw_bytes(o->max_frames));
+    if (!c->raw) (void)err_set(e, ERR_LIMIT, "out of memory");
+    bool ok = c->raw && resource_facts_read(&c->mem, &c->world.facts) && make_segment(c, e);
     if (ok && o->wall_ns) ok = (c->rounds = rounds_open(o->wall_ns, o->max_frames, e)) != NULL;
     if (ok) return c;
     collector_close(c);
@@ -365,13 +393,19 @@ uint64_t collector_idle(const collector *c)
     return clock_ns(CLOCK_MONOTONIC) - atomic_load(&c->last_sample);
 }
 
-uint32_t collector_pause(collector *c)
+static void end_thread(collector *c)
 {
+    if (!c->started) return;
     atomic_store(&c->stop, true);
     atomic_fetch_add(&c->segment.head->wake, 1);
     syscall(SYS_futex, &c->segment.head->wake, FUTEX_WAKE, 1, NULL, NULL, 0);
-    if (c->started) pthread_join(c->thread, NULL);
+    pthread_join(c->thread, NULL);
     c->started = false;
+}
+
+uint32_t collector_pause(collector *c)
+{
+    end_thread(c);
     drain(c);
     follow(c);
     return collector_alive(c);
@@ -412,11 +446,13 @@ void collector_stop(collector *c, collected *out)
 void collector_close(collector *c)
 {
     if (!c) return;
+    end_thread(c);
     for (uint32_t i = 0; i < SEGMENT_DESKS; i++) process_close(c->at[i]);
     rounds_close(c->rounds);
     if (c->is_file && !c->handed_over) (void)unlink(c->path);
     if (c->fd >= 0) close(c->fd);
     segment_close(&c->segment);
     arena_free(&c->mem);
+    free(c->raw);
     free(c);
 }

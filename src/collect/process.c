@@ -19,7 +19,11 @@ enum {
     HEAP_BYTES = 64 << 20,
     FLUSH_BYTES = 256 << 20,
     LOOK_NS = 100 * 1000000, /* between looks at /proc/PID/maps */
+    PERIOD_MAX = 1000000000, /* ns between CPU samples */
 };
+
+/* No thread has used more CPU time, and sums of a few of these fit their type. */
+#define CPU_MAX (UINT64_C(1) << 60)
 
 /* ---- opening ---- */
 
@@ -62,6 +66,7 @@ process *process_open(const process_world *w, const desk *d, uint32_t at, uint64
                    .flushed_at = w->now,
                    .mem = {.budget = PROCESS_BYTES},
                    .facts = w->facts};
+    if (p->period > PERIOD_MAX) p->period = PERIOD_MAX;
     p->images.pid = (int)p->pid;
     p->program = keep(&p->mem, (str){d->program, strnlen(d->program, sizeof d->program)});
     p->facts.pid = p->pid;
@@ -314,9 +319,16 @@ static bool heap_rows_of(process_world *w, process *p, arena *a, heap_rows *out)
     return out->v.n > 0;
 }
 
+static bool is_sane(const process_world *w, const process *p, const raw_sample *raw)
+{
+    if (raw->n > w->o->max_frames || raw->cpu > CPU_MAX || raw->weight * p->period > CPU_MAX)
+        return false;
+    return raw->tid || raw->kind == RAW_HEAP;
+}
+
 bool process_take(process_world *w, process *p, const raw_sample *raw)
 {
-    if (raw->n > w->o->max_frames) return false;
+    if (!is_sane(w, p, raw)) return false;
     switch (raw->kind) {
     case RAW_SAMPLE: return take_sample(w, p, raw);
     case RAW_END: return take_end(w, p, raw), true;

@@ -13,6 +13,7 @@ static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 /* The one thing a handler has to find: "" when there is no directory. */
 static char dir_path[4096];
+static char also_path[256]; /* "" when there is none */
 static struct sigaction before[ARRAY_LEN(ending)];
 
 /* As getdents64(2) gives it. */
@@ -45,7 +46,8 @@ static void remove_all(void)
         remove_files();
         if (rmdir(dir_path) == 0 || errno != ENOTEMPTY) break;
     }
-    dir_path[0] = '\0';
+    if (dir_path[0] && also_path[0]) (void)unlink(also_path);
+    dir_path[0] = also_path[0] = '\0';
 }
 
 static void on_ending(int sig)
@@ -81,6 +83,14 @@ const char *temp_open(const char *name, err *e)
     }
     guard();
     return dir_path;
+}
+
+void temp_also(const char *path)
+{
+    size_t n = strlen(path);
+    if (n >= sizeof also_path) return;
+    memcpy(also_path + 1, path + 1, n); /* a handler sees all of it or none */
+    also_path[0] = path[0];
 }
 
 bool temp_share(err *e)

@@ -12,6 +12,9 @@ typedef VEC(str) temp_names;
 /* $TMPDIR/NAME.XXXXXX (or /tmp), for us alone; the path is absolute and stays valid until temp_close.  NULL: `e`. */
 NODISCARD const char *temp_open(const char *name, err *e);
 
+/* A file elsewhere that goes with the directory; one, and `path` is copied.  Ignored when it is too long. */
+void temp_also(const char *path);
+
 /* Other users may put files there too, and neither see nor replace what is not theirs. */
 NODISCARD bool temp_share(err *e);
 

@@ -45,11 +45,18 @@ static void test_open_list_close(void **state)
     assert_true(temp_list(&a, &names, &e));
     assert_int_equal(names.n, 2000);
     assert_string_equal(names.v[0].p, "3001-a-name-that-is-not-short.otlp");
+    char beside[4200];
+    snprintf(beside, sizeof beside, "%s.beside", dir);
+    int fd = open(beside, O_CREAT | O_WRONLY, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+    temp_also(beside);
     assert_true(temp_share(&e));
     assert_int_equal(stat(dir, &st), 0);
     assert_int_equal(st.st_mode & 07777, 01733);
     temp_close();
     assert_int_equal(stat(kept, &st), -1);
+    assert_int_equal(stat(beside, &st), -1);
     temp_close();
     arena_free(&a);
 }
