@@ -78,14 +78,15 @@ static void compile(capture *c)
 {
     err e = {0};
     if (!c->o.max_tables) return;
-    if (!registry_compile(c->registry, &e)) say(c, &c->said_tables, e.msg);
+    if (!registry_compile(c->registry, &e)) capture_say(c, &c->said_tables, e.msg);
     uint32_t over = registry_count(c->registry).over_budget;
     if (over <= c->over_budget) return;
     pthread_mutex_lock(&c->lock);
     c->n.tables_over += over - c->over_budget;
     pthread_mutex_unlock(&c->lock);
     c->over_budget = over;
-    say(c, &c->said_over,
+    capture_say(
+        c, &c->said_over,
         "unwind tables of large libraries do not fit KILN_UNWIND_MEMORY: their stacks are whole, "
         "but each costs more; "
         "raise it (512M, for example)");
