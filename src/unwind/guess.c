@@ -25,14 +25,20 @@ const uint8_t *walk_code(unwind_snapshot *s, uintptr_t at, size_t n)
     return (const uint8_t *)at;
 }
 
-bool walk_returns(unwind_snapshot *s, uintptr_t ra, lookup *l, uintptr_t *target)
+/* Is ra in an object, behind a call? */
+static bool follows_call(unwind_snapshot *s, uintptr_t ra, uintptr_t *target)
 {
     int32_t rel = 0;
     if (ra < PAGE || ra >> 48 || !s || !walk_object(s, ra - 1)) return false;
     const uint8_t *code = walk_code(s, ra - CODE_CALL_MAX, CODE_CALL_MAX);
     if (!code || !code_is_call(code + CODE_CALL_MAX, &rel)) return false;
     *target = rel ? ra + (uintptr_t)(intptr_t)rel : 0;
-    return rule_kind(rule_at(s, ra - 1, l)) != RULE_NONE;
+    return true;
+}
+
+bool walk_returns(unwind_snapshot *s, uintptr_t ra, lookup *l, uintptr_t *target)
+{
+    return follows_call(s, ra, target) && rule_kind(rule_at(s, ra - 1, l)) != RULE_NONE;
 }
 
 /* ---- ways on ---- */
@@ -50,12 +56,15 @@ static bool has_rules(const unwind_object *o)
     return o->hdr.n || atomic_load_explicit(&o->table, memory_order_relaxed);
 }
 
-/* Can ra have been pushed by a call?  Where the code has rules it has one. */
+/* Can ra have been pushed by a call?  Where the code has rules it has one, or it is code without rules beside the others
+ * (V8's builtins), and the call is seen. */
 static bool plausible(unwind_snapshot *s, uintptr_t ra, lookup *l)
 {
+    uintptr_t target;
     if (ra < PAGE || ra >> 48) return false;
     const unwind_object *o = s ? walk_object(s, ra - 1) : NULL;
-    return !o || !has_rules(o) || rule_kind(rule_at(s, ra - 1, l)) != RULE_NONE;
+    return !o || !has_rules(o) || rule_kind(rule_at(s, ra - 1, l)) != RULE_NONE ||
+           follows_call(s, ra, &target);
 }
 
 /* Interrupted in a stub without a rule?  Code that runs can be read, but a program that jumped to where a
@@ -69,25 +78,28 @@ static uint32_t stub_offset(const walk *k, unwind_snapshot *s)
 }
 
 /* A frame pointer is sane when it is aligned, not below sp, in the stack, and the words saved there can be a return
- * address and lead further up.  false: not sane; otherwise *more tells whether there is a caller. */
+ * address and lead further up.  If the return address follows a call in code that has a rule, the saved word may be
+ * anything: that code need not keep frame pointers (V8's JSEntry, called from C++).
+ * false: not sane; otherwise *more tells whether there is a caller. */
 static bool by_frame_pointer(walk *k, unwind_snapshot *s, lookup *l, bool *more)
 {
-    uintptr_t fp = k->f.r.fp, next, ra;
+    uintptr_t fp = k->f.r.fp, next, ra, target;
     if (!(k->known & UNWIND_KNOWN_FP) || fp % 8 != 0 || fp < k->f.r.sp) return false;
     if (!fetch(&k->w, fp, &next, true) || !fetch(&k->w, fp + 8, &ra, true)) return false;
     ra = arch_code(ra);
     if (!ra && !next) return *more = stop(k, UNWIND_WHOLE), true;
-    if (!plausible(s, ra, l) || (next && next <= fp)) return false;
+    if (!plausible(s, ra, l)) return false;
+    if (next && next <= fp && !walk_returns(s, ra, l, &target)) return false;
     k->guesses++;
     return *more = arrive(k, ra, fp + 16, next, k->f.r.third), true;
 }
 
 /* Leaves a frame as its epilogue would.  false: there is no return address where it leads. */
-static bool by_exit(walk *k, unwind_snapshot *s, lookup *l, const code_exit *x)
+static bool by_exit(walk *k, unwind_snapshot *s, const code_exit *x)
 {
     uintptr_t sp = k->f.r.sp, fp = k->f.r.fp, third = k->f.r.third, ra, target;
     if (x->reload && (!fetch(&k->w, sp + x->reload_at, &sp, true) || sp <= k->f.r.sp)) return false;
-    if (!fetch(&k->w, sp + x->size, &ra, true) || !walk_returns(s, ra, l, &target)) return false;
+    if (!fetch(&k->w, sp + x->size, &ra, true) || !follows_call(s, ra, &target)) return false;
     if (x->fp && !fetch(&k->w, sp + x->fp - 1, &fp, true)) return false;
     if (x->third && !fetch(&k->w, sp + x->third - 1, &third, true)) return false;
     if (x->fp) k->known |= UNWIND_KNOWN_FP;
@@ -110,7 +122,7 @@ static bool by_epilogue(walk *k, unwind_snapshot *s, lookup *l, bool *more)
         code_exit x;
         code_epilogue(code, at, &x);
         if (x.by_fp && by_frame_pointer(k, s, l, more)) return true;
-        if (!x.by_fp && by_exit(k, s, l, &x)) return *more = true;
+        if (!x.by_fp && by_exit(k, s, &x)) return *more = true;
     }
     return false;
 }
