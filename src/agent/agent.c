@@ -238,6 +238,7 @@ static bool open_capture(err *e)
         .source = c->source,
         .wall_ns = c->wall ? c->wall_ns : 0,
         .max_frames = c->max_frames,
+        .max_tables = c->unwind_bytes,
         .at_once = c->heap,
         .exclude = c->exclude,
         .say = say,

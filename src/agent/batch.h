@@ -71,6 +71,8 @@ typedef struct agent_attrs {
     X(broken, "stacks that ended before the first function of their thread")                       \
     X(no_register, "stacks of waiting threads that ended at a register nobody knows")              \
     X(guessed, "frames crossed by a frame pointer because their code has no unwind table")         \
+    X(tables_over,                                                                                 \
+      "objects whose unwind table did not fit KILN_UNWIND_MEMORY: whole stacks, more CPU")         \
     X(threads_lost, "threads not watched: too many, or the kernel gave no timer")                  \
     X(signal_moved, "times the program took our signal and we moved to another one")               \
     X(events_closed, "perf events that the program closed; made anew within a second")             \

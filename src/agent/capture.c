@@ -94,11 +94,12 @@ void capture_forget_ring(void)
 
 bool capture_open_registry(capture *c, err *e)
 {
-    c->registry = registry_open(NULL, e);
+    registry_opts o = {.size = sizeof o, .max_bytes = c->o.max_tables};
+    c->registry = registry_open(&o, e);
     if (!c->registry) return false;
-    c->snapshots = 0;
+    c->snapshots = c->over_budget = 0;
     err later = {0}; /* the sampler tries again, and says it */
-    if (c->o.at_once) (void)!registry_refresh(c->registry, &later);
+    (void)!registry_refresh(c->registry, &later);
     atomic_store(&handler.door, registry_door(c->registry));
     return true;
 }

@@ -21,8 +21,9 @@ typedef struct capture_opts {
     uint64_t wall_ns;    /* 0: no rounds; at least 1 ms */
     uint32_t max_frames; /* 0: CAPTURE_FRAMES */
     size_t max_batch;    /* bytes; 0: 4 MiB */
+    size_t max_tables;   /* bytes of compiled unwind tables; 0: none */
     bool
-        at_once; /* stacks can be taken when capture_open returns, some ms later: for the heap object */
+        at_once; /* for the heap object; stacks can be taken when capture_open returns in any case */
     const char *exclude; /* prefixes of names of threads to leave out, by commas; NULL: none */
     /* One sentence for people, at most once each; from the sampler's thread, whose descriptors may be its own
      * (agent/descriptors.h). */

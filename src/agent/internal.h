@@ -17,6 +17,7 @@ typedef struct capture {
 
     pthread_mutex_t gate;
     unwind_registry *registry;
+    uint32_t over_budget; /* as in registry_counts, when it was reported */
     uint32_t snapshots;   /* of the registry, when spans were located */
     span_place places[2]; /* one is shown to handlers, the other is spare */
 
@@ -35,7 +36,7 @@ typedef struct capture {
     uint64_t delay_ns;      /* before its first work: a child that is about to exec */
     _Atomic uint32_t ready; /* tables are there: threads may be armed at birth */
     _Atomic uint32_t stop;
-    bool said_no_proc, said_tick, said_lost, said_closed, said_moved, said_tables;
+    bool said_no_proc, said_tick, said_lost, said_closed, said_moved, said_tables, said_over;
 } capture;
 
 extern capture the_capture;

@@ -84,12 +84,31 @@ static uint32_t missed(const capture *c)
     return s ? atomic_load(&s->missed) : 0;
 }
 
+/* Tables of objects whose rules are looked up often.  The gate is held. */
+static void compile(capture *c)
+{
+    err e = {0};
+    if (!c->o.max_tables) return;
+    if (!registry_compile(c->registry, &e)) say(c, &c->said_tables, e.msg);
+    uint32_t over = registry_count(c->registry).over_budget;
+    if (over <= c->over_budget) return;
+    pthread_mutex_lock(&c->lock);
+    c->n.tables_over += over - c->over_budget;
+    pthread_mutex_unlock(&c->lock);
+    c->over_budget = over;
+    say(c, &c->said_over,
+        "unwind tables of large libraries do not fit KILN_UNWIND_MEMORY: their stacks are whole, "
+        "but each costs more; "
+        "raise it (512M, for example)");
+}
+
 static void refresh(capture *c, times *t)
 {
     err e = {0};
     pthread_mutex_lock(&c->gate);
     uint32_t before = t->refreshed ? registry_count(c->registry).snapshots : 0; /* see at_once */
     bool ok = registry_refresh(c->registry, &e);
+    compile(c);
     bool changed = registry_count(c->registry).snapshots != before;
     if (c->snapshots != registry_count(c->registry).snapshots) locate_spans(c);
     t->missed = missed(c);

@@ -11,12 +11,11 @@ ALWAYS_INLINE unsigned needs(uint32_t rule)
                                            : 0;
 }
 
-ALWAYS_INLINE bool step(walk *k, unwind_snapshot *s, uintptr_t pc, bool copy)
+ALWAYS_INLINE bool step(walk *k, unwind_snapshot *s, uintptr_t pc, lookup *l, bool copy)
 {
-    const wide_rule *wide = NULL;
-    uint32_t rule = s ? rule_at(s, pc, &wide) : RULE_NONE;
+    uint32_t rule = s ? rule_at(s, pc, l) : RULE_NONE;
     uint32_t fp = rule_fp(rule), third = rule_third(rule), offset = rule_offset(rule);
-    if (copy && needs(rule) & ~k->known && !walk_recover(k, s, rule)) return false;
+    if (copy && needs(rule) & ~k->known && !walk_recover(k, s, rule, l)) return false;
     /* With constants the processor goes ahead along the frame pointers before the rules are there. */
     if ((rule & RULE_FRAME_MASK) == RULE_FRAME) return step_cfa(k, k->f.r.fp + 16, 2, third, copy);
     switch (rule_kind(rule)) {
@@ -27,18 +26,32 @@ ALWAYS_INLINE bool step(walk *k, unwind_snapshot *s, uintptr_t pc, bool copy)
     default: break;
     }
     walk left = *k;
-    bool more = walk_unusual(&left, s, rule, wide);
+    bool more = walk_unusual(&left, s, rule, l);
     *k = left;
     return more;
+}
+
+/* Running a program takes about 1 KiB of stack (docs/unwind.md).  An alternate stack may be smaller than that: the kernel
+ * wrote its bounds into the context. */
+static bool lean(const unwind_regs *from, const unwind_stack *stack)
+{
+    enum { ROOM = 1536 };
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (stack && here - stack->lo < ROOM) return true;
+    if (!from->context) return false;
+    uintptr_t lo = load((uintptr_t)from->context + CONTEXT_ALTSTACK),
+              n = load((uintptr_t)from->context + CONTEXT_ALTSTACK_SIZE);
+    return here - lo < n && here - lo < ROOM;
 }
 
 ALWAYS_INLINE unwind_result run(walk *k, unwind_snapshot *s, uintptr_t *pcs, size_t max, bool copy)
 {
     size_t n = 0;
+    lookup l = {.lean = lean(&k->f.r, k->stack)};
     while (n < max) {
         uintptr_t pc = k->f.r.pc - (k->f.exact ? 0 : 1);
         pcs[n++] = pc;
-        if (!step(k, s, pc, copy)) break;
+        if (!step(k, s, pc, &l, copy)) break;
     }
     return (unwind_result){.n = n, .end = k->end, .guesses = k->guesses};
 }

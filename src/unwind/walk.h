@@ -37,18 +37,40 @@ window walk_window(uintptr_t sp, const unwind_stack *stack, const stack_copy *co
 /* Extends a window upwards to `at`, page by page: a stack has no holes, and whatever lies behind one is not the stack. */
 bool walk_grow(window *w, uintptr_t at);
 
-/* The object whose code holds pc; NULL: none. */
-const unwind_object *walk_object(const unwind_snapshot *s, uintptr_t pc);
+/* What lookups of one walk share. */
+typedef struct lookup {
+    wide_rule wide; /* the last rule, if it is wide and not in a slot */
+    bool lean;      /* little stack is left: only rules from the cache and from tables */
+    bool looked;    /* for late objects, in this walk */
+} lookup;
+
+/* The object whose code holds pc, late ones included; NULL: none. */
+unwind_object *walk_object(unwind_snapshot *s, uintptr_t pc);
 
 /* The rule of pc, from its object; stores it in the cache's slot. */
-uint32_t walk_rule(unwind_snapshot *s, uintptr_t pc, _Atomic uint64_t *slot,
-                   const wide_rule **wide);
+uint32_t walk_rule(unwind_snapshot *s, uintptr_t pc, _Atomic uint64_t *slot, lookup *l);
+
+/* A rule that is RULE_WIDE. */
+const wide_rule *walk_wide(const unwind_snapshot *s, uint32_t rule, const lookup *l);
+
+/* The object that the loader mapped around pc after the snapshot was made, as a new slot of s->late; NULL: there is none,
+ * or it is not the time to look.  See late.c. */
+unwind_object *walk_late(unwind_snapshot *s, uintptr_t pc);
 
 /* A frame that has a wide rule, RULE_SIGNAL or none. */
-bool walk_unusual(walk *k, unwind_snapshot *s, uint32_t rule, const wide_rule *wide);
+bool walk_unusual(walk *k, unwind_snapshot *s, uint32_t rule, lookup *l);
 
-/* A copy whose rule needs a register that is not known: finds its value.  false: the walk has ended. */
-bool walk_recover(walk *k, unwind_snapshot *s, uint32_t rule);
+/* A frame without a rule (guess.c). */
+bool walk_guess(walk *k, unwind_snapshot *s, lookup *l);
+
+/* n bytes of code at a run-time address, where they can be read; NULL: they cannot. */
+const uint8_t *walk_code(unwind_snapshot *s, uintptr_t at, size_t n);
+
+/* Was `ra` pushed by a call?  Its code has a rule, and the instruction before it is a call; *target: of a direct one, else 0. */
+bool walk_returns(unwind_snapshot *s, uintptr_t ra, lookup *l, uintptr_t *target);
+
+/* A copy whose rule needs a register that is not known: finds its value (recover.c).  false: the walk has ended. */
+bool walk_recover(walk *k, unwind_snapshot *s, uint32_t rule, lookup *l);
 
 /* ---- words of the stack ---- */
 
@@ -80,12 +102,12 @@ ALWAYS_INLINE bool fetch(window *w, uintptr_t at, uintptr_t *v, bool copy)
 
 /* ---- rules ---- */
 
-ALWAYS_INLINE uint32_t rule_at(unwind_snapshot *s, uintptr_t pc, const wide_rule **wide)
+ALWAYS_INLINE uint32_t rule_at(unwind_snapshot *s, uintptr_t pc, lookup *l)
 {
     _Atomic uint64_t *slot = &s->cache[(pc ^ pc >> CACHE_BITS) % CACHE_SLOTS];
     uint64_t v = atomic_load_explicit(slot, memory_order_relaxed);
     if (LIKELY(v >> RULE_BITS == pc >> CACHE_BITS)) return (uint32_t)v & ((1u << RULE_BITS) - 1);
-    return walk_rule(s, pc, slot, wide);
+    return walk_rule(s, pc, slot, l);
 }
 
 /* ---- steps from a frame to its caller: true when there is one, which is the frame then; false at the end ---- */
