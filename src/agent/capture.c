@@ -1,5 +1,6 @@
 #include "agent/capture.h"
 
+#include "agent/filters.h"
 #include "agent/forks.h"
 #include "agent/internal.h"
 #include "agent/life.h"
@@ -24,7 +25,12 @@ enum {
 
 capture the_capture = {.gate = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-bool capture_here(void) { return atomic_load(&handler.pid) == (uint32_t)syscall(SYS_getpid); }
+/* Without a system call when there is nothing: a filter of the program may be why. */
+bool capture_here(void)
+{
+    uint32_t pid = atomic_load(&handler.pid);
+    return pid && pid == (uint32_t)syscall(SYS_getpid);
+}
 
 /* ---- counters ---- */
 
@@ -221,6 +227,7 @@ bool capture_open(const capture_opts *o, err *e)
     capture *c = &the_capture;
     if (c->current) return err_set(e, ERR_USAGE, "capture runs already");
     take_opts(c, o);
+    (void)filters_open(NULL);
     if (forks_open(e) && open_parts(c, e) && begin(c, e)) return true;
     close_parts(c);
     return false;

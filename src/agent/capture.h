@@ -39,6 +39,9 @@ typedef struct capture_opts {
      * a signal handler with any lock of the program held: ask the shipper's thread, wait for it with a
      * deadline, and do nothing else. */
     void (*leaving)(void *who, bool exec);
+    /* In the sampler's thread: the program has installed a filter of system calls, so nothing more is captured, and no thread of
+     * the program may be made to wait. */
+    void (*retired)(void *who);
     void *who;
 } capture_opts;
 

@@ -1,12 +1,13 @@
 #include "agent/life.h"
 
+#include "agent/filters.h"
 #include "agent/internal.h"
 #include "agent/own.h"
 #include "agent/signo.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/ban.h"
@@ -91,9 +92,6 @@ static void end_capture(void)
     atomic_store(&handler.pid, 0);
 }
 
-/* The program has forbidden itself some calls, maybe ours, on pain of death: the sampler makes them then. */
-static bool is_filtered(void) { return prctl(PR_GET_SECCOMP) != 0; }
-
 /* Runs when the thread returns, in pthread_exit, and when it is cancelled.  The record is the thread's own
  * unless the process forked meanwhile: then it was replaced, and the value with it. */
 static void on_end(void *record)
@@ -102,7 +100,8 @@ static void on_end(void *record)
     if (!capture_here()) return;
     int cancel = not_cancelled();
     bool own = t->own;
-    if (!is_filtered()) finish(t);
+    if (!filters_here())
+        finish(t); /* otherwise the sampler does, which may make the calls that it takes */
     /* libc ends the process with its last thread: ours must not be that. */
     if (!own && atomic_fetch_sub(&people, 1) == 1) end_capture();
     pthread_setcancelstate(cancel, NULL);
@@ -130,7 +129,7 @@ static NOINLINE start begin(thread_record *t)
     uint64_t mask = hold_signals();
     t = thread_begin(t);
     life_adopt(t);
-    if (atomic_load(&the_capture.ready) && cpu_planned()->period && !is_filtered())
+    if (atomic_load(&the_capture.ready) && cpu_planned()->period && !filters_here())
         cpu_arm(t, true);
     release_signals(mask);
     pthread_setcancelstate(cancel, NULL);
@@ -174,6 +173,11 @@ void life_go(bool will)
     if (t) be_quiet(t);
     release_signals(mask);
     if (t) signo_drain(c->round, c->event);
+}
+
+void life_go_to(const char *path)
+{
+    if (capture_here()) life_go(faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0);
 }
 
 /* No lock: a signal handler may call _exit. */

@@ -19,6 +19,8 @@ void life_adopt(thread_record *t);
 /* Before an exec: the calling thread gets no signal of ours until life_stay.  `will`: the file is there, so
  * the program is told to expect to leave. */
 void life_go(bool will);
+/* The same; looks whether the file is there. */
+void life_go_to(const char *path);
 /* The exec has failed. */
 void life_stay(void);
 

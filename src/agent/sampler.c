@@ -2,6 +2,7 @@
 #include "agent/internal.h"
 
 #include "agent/descriptors.h"
+#include "agent/filters.h"
 #include "agent/signo.h"
 
 #include <errno.h>
@@ -122,12 +123,17 @@ static void disarm(void *who, thread_record *t)
 static void look_for_threads(capture *c)
 {
     int dir = task_open();
-    size_t n;
+    size_t n = 0;
     if (dir < 0 || !threads_call(dir, c->tids, &n))
         say(c, &c->said_no_proc,
             "/proc/self/task cannot be read: threads are seen only from their start on, and there "
             "is no "
             "wall clock profile");
+    if (dir >= 0) filters_look(dir, c->tids, n);
+    if (filters_seen()) {
+        close(dir);
+        return;
+    }
     threads_each(arm, NULL);
     if (dir >= 0) drain_deaf(c, dir);
     if (dir >= 0) close(dir);
@@ -270,21 +276,32 @@ static bool begin(capture *c, times *t)
     return true;
 }
 
+/* No thread of the program makes a system call for us from here on. */
+static void retire(capture *c)
+{
+    atomic_store(&handler.pid, 0);
+    if (c->o.say)
+        c->o.say(c->o.who, "the program has installed a filter of system calls by an instruction "
+                           "of its own: the profile ends here");
+    if (c->o.retired) c->o.retired(c->o.who);
+}
+
 void *sampler_run(void *arg)
 {
     capture *c = arg;
     times t = {0};
     if (!begin(c, &t)) return NULL;
-    while (!atomic_load(&c->stop)) {
+    while (!atomic_load(&c->stop) && !filters_seen()) {
         uint32_t wake = atomic_load(&handler.wake);
         yield_if_asked(c);
         drain(c, &t);
         round_if_due(c, &t);
         refresh_if_due(c, &t);
         if (t.now >= t.scan) scan(c, &t);
-        if (!atomic_load(&c->stop)) sleep_until(earliest(c, &t), wake);
+        if (!atomic_load(&c->stop) && !filters_seen()) sleep_until(earliest(c, &t), wake);
         t.now = monotonic();
     }
     threads_each(disarm, NULL); /* here: whoever stops us may have descriptors of its own */
+    if (filters_seen()) retire(c);
     return NULL;
 }

@@ -26,7 +26,8 @@ typedef enum thread_state {
 
 /* What the sampler knows of a thread from the round before; its alone. */
 typedef struct thread_rest {
-    uint64_t cpu;  /* its CPU clock when its stack was taken; while it stands still the stack holds */
+    uint64_t
+        cpu; /* its CPU clock when its stack was taken; while it stands still the stack holds */
     uint64_t tick; /* of the wall clock, when it was last in a round; 0: never */
     uint32_t book; /* the number of the book that the next three are positions in */
     uint32_t stack, link, attrs;
@@ -49,11 +50,12 @@ typedef struct thread_record {
     _Atomic bool hushed; /* waits for the agent: not in a round */
     bool asked;          /* arming was tried: armed, or counted as lost */
     bool described;
-    int timer;          /* kernel's id + 1; 0: none */
-    int event;          /* descriptor + 1; 0: none */
-    uint64_t period;    /* ns of CPU time that one expiration stands for */
-    uint64_t heard_cpu; /* its CPU clock when it was last looked whether it can be heard */
-    uint32_t drained;   /* CPU samples since then */
+    int timer;           /* kernel's id + 1; 0: none */
+    int event;           /* descriptor + 1; 0: none */
+    uint64_t period;     /* ns of CPU time that one expiration stands for */
+    uint64_t heard_cpu;  /* its CPU clock when it was last looked whether it can be heard */
+    uint32_t drained;    /* CPU samples since then */
+    uint64_t filter_cpu; /* its CPU clock when its filters were last looked at */
     uint64_t
         deaf_ns; /* CPU time told of without a stack, which a late signal must not tell again */
     agent_thread about;

@@ -1,6 +1,7 @@
 #include "agent/wall_look.h"
 
 #include "agent/exclude.h"
+#include "agent/filters.h"
 #include "agent/signal/delivered.h"
 
 #include <unistd.h>
@@ -117,6 +118,7 @@ static seat_how look_awake(const wall *w, int dir, const seat *s)
     if (s->state == 'T' || s->state == 't') return SEAT_STUCK;
     if (!task_status_parse(task_read(dir, s->t->face.tid, "status", buf, sizeof buf), &st))
         return SEAT_EMPTY;
+    if (filters_added(&st)) return SEAT_EMPTY; /* it may not even return from a handler */
     if (st.blocked >> (w->o.sig - 1) & 1) return SEAT_BLOCKED;
     return slot_settled(s->t) ? SEAT_ASK : SEAT_STUCK;
 }

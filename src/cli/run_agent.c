@@ -1,6 +1,7 @@
 /* Where the agent is, and what the program's environment says to it (docs/agent.md). */
 #include "cli/run.h"
 
+#include "agent/filters.h"
 #include "otlp/config.h"
 #include "sys/program.h"
 #include "base/ban.h"
@@ -167,6 +168,22 @@ static bool add_files(run *r, texts *env, err *e)
            err_set(e, ERR_LIMIT, "out of memory");
 }
 
+/* Filters of system calls that are there before the program runs, a container's for example; an agent that finds more of them
+ * does not start. */
+static bool add_filters(run *r, texts *env)
+{
+    char one[256];
+    unsigned mode = 0, n = 0;
+    FILE *f = fopen("/proc/self/status", "re");
+    if (!f) return true;
+    while (fgets(one, sizeof one, f)) {
+        (void)!sscanf(one, "Seccomp: %u", &mode);
+        (void)!sscanf(one, "Seccomp_filters: %u", &n);
+    }
+    fclose(f);
+    return push(r, env, text(r, FILTERS_VARIABLE "=%u %u", mode, n));
+}
+
 static bool add_wishes(run *r, texts *env, err *e)
 {
     const cli_options *o = &r->c->o;
@@ -174,7 +191,7 @@ static bool add_wishes(run *r, texts *env, err *e)
         push(r, env,
              text(r, "KILN_PROFILE=cpu%s%s", r->wall_ns ? ",wall" : "", o->heap ? ",heap" : "")) &&
         push(r, env, text(r, "KILN_CPU_HZ=%u", r->hz)) &&
-        push(r, env, in_tmp(r, "KILN_REPORT", "%p-%n.json"));
+        push(r, env, in_tmp(r, "KILN_REPORT", "%p-%n.json")) && add_filters(r, env);
     /* What the agents say is in their reports, and told at the end. */
     if (!getenv("KILN_QUIET")) ok = ok && push(r, env, "KILN_QUIET=1");
     if (r->wall_ns)
