@@ -96,13 +96,11 @@ blocked_how blocked_walk(const blocked_process *p, const blocked_thread *t, unwi
         if (!stood_still(p, t, &wait, *cpu)) return BLOCKED_MOVED;
         if (!c.n) return BLOCKED_UNKNOWN;
         unwind_regs regs = {.pc = wait.pc, .sp = wait.sp};
-        u = unwind_copy(tables, &regs, 0, &c, out->pcs, max_frames);
+        u = unwind_copy(tables, &regs, 0, &c, out->pcs, raw_room(max_frames));
         more = more && max < BLOCKED_COPY && u.end == UNWIND_UNREADABLE;
     }
     out->pc = wait.pc;
     out->sp = wait.sp;
-    out->n = (uint16_t)u.n;
-    out->end = (uint8_t)u.end;
-    out->guesses = u.guesses;
+    raw_walked(out, u, p->own, max_frames);
     return BLOCKED_TAKEN;
 }

@@ -20,6 +20,7 @@ typedef struct blocked_process {
     const memory *memory;
     uint64_t (*cpu)(int tasks, uint32_t tid); /* blocked_cpu_own or blocked_cpu_other */
     const span_place *span;                   /* NULL: spans are not read */
+    own_calls own;                            /* frames of ours, which are left out */
     void *copy;                               /* BLOCKED_COPY bytes, the caller's */
 } blocked_process;
 
@@ -39,7 +40,7 @@ typedef enum blocked_how {
 uint64_t blocked_cpu_own(int tasks, uint32_t tid);
 uint64_t blocked_cpu_other(int tasks, uint32_t tid);
 
-/* Takes the stack of t into out->pcs (max_frames), with pc, sp, n, end, guesses, span and in_context.  *cpu is the
+/* Takes the stack of t into out->pcs (raw_bytes(max_frames)), with pc, sp, n, end, guesses, span and in_context.  *cpu is the
  * thread's CPU time: as long as it stays the same the stack holds. */
 NODISCARD blocked_how blocked_walk(const blocked_process *p, const blocked_thread *t,
                                    unwind_snapshot *tables, uint32_t max_frames, raw_sample *out,

@@ -1,7 +1,10 @@
 /* Calls on sockets, which the kernel restarts unless the socket has a timeout (SO_RCVTIMEO, SO_SNDTIMEO).
  *
  * One that only our signal has ended waits for the socket first, at most for its timeout, and is made again then
- * (wait_socket).  read and write are here for sockets alone: on other files our signal ends none. */
+ * (wait_socket).  read and write do the same, for sockets.
+ *
+ * A write, a send or a recv with MSG_WAITALL that our signal ends in the middle says how far it got, which without
+ * signals only happens for reasons of its own: the rest is tried too. */
 #include "agent/wait.h"
 
 #include <dlfcn.h>
@@ -90,11 +93,46 @@ static OWN_CALL NOINLINE bool again(int fd, bool out, wait_mark *m, uint64_t *de
         r_;                                                                                        \
     })
 
+/* A call that moved r of n bytes.  Was it cut short by our signal alone?  What ends the rest is found again by the
+ * program's next call, or was a reason to stop in any case: the error is not told. */
+static inline bool cut_short(ssize_t r, size_t n, const wait_mark *m)
+{
+    return UNLIKELY(r > 0 && (size_t)r < n && signals_delivered.ours != m->before.ours);
+}
+
+static OWN_CALL NOINLINE ssize_t send_rest(int fd, const char *p, size_t n, int flags, bool is_send,
+                                           size_t done, wait_mark *m)
+{
+    while (done < n && wait_only_ours(m)) {
+        ssize_t r =
+            is_send ? real.send(fd, p + done, n - done, flags) : real.write(fd, p + done, n - done);
+        if (r <= 0) break;
+        done += (size_t)r;
+    }
+    errno = m->saved;
+    return (ssize_t)done;
+}
+
+static OWN_CALL NOINLINE ssize_t recv_rest(int fd, char *p, size_t n, int flags, size_t done,
+                                           wait_mark *m)
+{
+    while (done < n && wait_only_ours(m)) {
+        ssize_t r = real.recv(fd, p + done, n - done, flags);
+        if (r <= 0) break;
+        done += (size_t)r;
+    }
+    errno = m->saved;
+    return (ssize_t)done;
+}
+
 /* ---- input ---- */
 
 EXPORT ssize_t recv(int fd, void *p, size_t n, int flags)
 {
-    return ON_SOCKET(fd, false, real.recv(fd, p, n, flags));
+    wait_mark m = wait_begin();
+    ssize_t r = ON_SOCKET(fd, false, real.recv(fd, p, n, flags));
+    bool whole = (flags & (MSG_WAITALL | MSG_PEEK)) == MSG_WAITALL;
+    return whole && cut_short(r, n, &m) ? recv_rest(fd, p, n, flags, (size_t)r, &m) : r;
 }
 
 EXPORT ssize_t __recv_chk(int fd, void *p, size_t n, size_t bytes, int flags)
@@ -150,7 +188,9 @@ EXPORT ssize_t readv(int fd, const struct iovec *v, int n)
 
 EXPORT ssize_t send(int fd, const void *p, size_t n, int flags)
 {
-    return ON_SOCKET(fd, true, real.send(fd, p, n, flags));
+    wait_mark m = wait_begin();
+    ssize_t r = ON_SOCKET(fd, true, real.send(fd, p, n, flags));
+    return cut_short(r, n, &m) ? send_rest(fd, p, n, flags, true, (size_t)r, &m) : r;
 }
 
 EXPORT ssize_t sendto(int fd, const void *p, size_t n, int flags, const struct sockaddr *to,
@@ -171,7 +211,9 @@ EXPORT int sendmmsg(int fd, struct mmsghdr *v, unsigned n, int flags)
 
 EXPORT ssize_t write(int fd, const void *p, size_t n)
 {
-    return ON_SOCKET(fd, true, real.write(fd, p, n));
+    wait_mark m = wait_begin();
+    ssize_t r = ON_SOCKET(fd, true, real.write(fd, p, n));
+    return cut_short(r, n, &m) ? send_rest(fd, p, n, 0, false, (size_t)r, &m) : r;
 }
 
 EXPORT ssize_t writev(int fd, const struct iovec *v, int n)

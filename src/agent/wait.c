@@ -10,15 +10,20 @@
 
 enum { NS = 1000000000, MS = 1000000 };
 
-COLD bool wait_again(wait_mark *m)
+COLD bool wait_only_ours(wait_mark *m)
 {
-    if (errno != EINTR) return false;
     uint32_t ours = signals_delivered.ours;
     if (ours == m->before.ours || signals_delivered.theirs != m->before.theirs) return false;
     if (trampoline_bypassed()) return false;
     /* A handler of the program may have run in the meantime; one of ours cannot do harm. */
     if (signals_delivered.theirs != m->before.theirs) return false;
     m->before.ours = ours;
+    return true;
+}
+
+COLD bool wait_again(wait_mark *m)
+{
+    if (errno != EINTR || !wait_only_ours(m)) return false;
     errno = m->saved;
     return true;
 }

@@ -33,7 +33,10 @@ typedef struct wait_mark {
 
 static inline wait_mark wait_begin(void) { return (wait_mark){signals_delivered, errno}; }
 
-/* Behind a call that failed with errno.  true: make it again.  The mark is set forward. */
+/* Between the mark and now our handler ran in this thread, and none of the program's.  The mark is set forward. */
+NODISCARD bool wait_only_ours(wait_mark *m);
+
+/* Behind a call that failed with errno.  true: make it again.  errno is what it was before the call then. */
 NODISCARD bool wait_again(wait_mark *m);
 
 /* CLOCK_MONOTONIC, ns. */

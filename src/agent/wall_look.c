@@ -76,7 +76,8 @@ static uintptr_t pointer_of(const thread_record *t)
 static blocked_how walk(wall *w, int dir, seat *s)
 {
     const thread_record *t = s->t;
-    blocked_process p = {dir, &w->self, blocked_cpu_own, atomic_load(&handler.span), w->copy};
+    blocked_process p = {
+        dir, &w->self, blocked_cpu_own, atomic_load(&handler.span), own_calls_here(), w->copy};
     blocked_thread who = {t->face.tid, t->face.stack, pointer_of(t)};
     unwind_door *door = atomic_load(&handler.door);
     blocked_how how =
@@ -103,7 +104,6 @@ static blocked_how look_asleep(wall *w, int dir, seat *s, capture_counts *n)
     look_wchan(dir, s);
     blocked_how how = walk(w, dir, s);
     if (how != BLOCKED_TAKEN) return how;
-    w->raw->n = (uint16_t)own_calls_drop(w->raw->pcs, w->raw->n);
     wall_enter(w, w->raw, s, n);
     keep(w, s);
     return how;

@@ -102,7 +102,7 @@ size_t run_losses(const run_report *r, run_loss out[RUN_LOSSES])
     const run_loss all[] = {
 #define LOSS(field) {#field, NULL, r->capture.field},
         LOSS(ring_full) LOSS(batch_full) LOSS(rounds_full) LOSS(wall_late) LOSS(wall_unanswered)
-            LOSS(blocked) LOSS(truncated) LOSS(broken) LOSS(threads_lost)
+            LOSS(blocked) LOSS(truncated) LOSS(broken) LOSS(no_register) LOSS(threads_lost)
 #undef LOSS
                 {"heap_stacks_lost", "heap samples without a stack: the table of stacks was full",
                  r->heap_stacks_lost},

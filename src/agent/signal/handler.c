@@ -1,6 +1,5 @@
 #include "agent/signal/handler.h"
 
-#include "agent/signal/delivered.h"
 #include "unwind/arch.h"
 
 #include <linux/futex.h>
@@ -38,13 +37,11 @@ static void take(handler_state *h, raw_sample *raw, const unwind_stack *stack, c
     raw->sp = regs.sp;
     raw->pthread = pthread_here();
     unwind_door *door = atomic_load_explicit(&h->door, memory_order_relaxed);
-    unwind_result u = unwind(snapshot_enter(door), &regs, stack, raw->pcs, h->max_frames);
+    unwind_result u = unwind(snapshot_enter(door), &regs, stack, raw->pcs, raw_room(h->max_frames));
     const span_place *place = atomic_load_explicit(&h->span, memory_order_acquire);
     raw->in_context = place && span_peek(place, &raw->span);
     snapshot_leave(door);
-    raw->n = (uint16_t)own_calls_drop(raw->pcs, u.n);
-    raw->end = (uint8_t)u.end;
-    raw->guesses = u.guesses;
+    raw_walked(raw, u, own_calls_here(), h->max_frames);
 }
 
 static void stranger(handler_state *h)

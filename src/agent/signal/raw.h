@@ -1,5 +1,6 @@
 /* agent/signal/raw.h - a sample as the handler leaves it.  Signal room. */
 #pragma once
+#include "agent/signal/delivered.h"
 #include "span/peek.h"
 #include "unwind/unwind.h"
 
@@ -14,10 +15,23 @@ typedef struct raw_sample {
     uint8_t end;      /* unwind_end */
     bool in_context;  /* `span` says something */
     span_record span;
-    uintptr_t pcs[]; /* handler_opts.max_frames */
+    uintptr_t pcs[]; /* raw_room(max_frames) */
 } raw_sample;
+
+/* Frames that a walk may fill: some of them are ours, and are left out. */
+static inline uint32_t raw_room(uint32_t max_frames) { return max_frames + OWN_CALLS_MAX; }
 
 static inline size_t raw_bytes(uint32_t max_frames)
 {
-    return (sizeof(raw_sample) + max_frames * sizeof(uintptr_t) + 63) & ~(size_t)63;
+    return (sizeof(raw_sample) + raw_room(max_frames) * sizeof(uintptr_t) + 63) & ~(size_t)63;
+}
+
+/* Behind a walk into raw->pcs: what is kept of it. */
+static inline void raw_walked(raw_sample *raw, unwind_result u, own_calls own, uint32_t max_frames)
+{
+    size_t n = own_calls_drop(own, raw->pcs, u.n);
+    bool cut = n > max_frames;
+    raw->n = (uint16_t)(cut ? max_frames : n);
+    raw->end = (uint8_t)(cut ? UNWIND_CAPPED : u.end);
+    raw->guesses = u.guesses;
 }
