@@ -1,5 +1,6 @@
 #include "agent/capture.h"
 
+#include "agent/filters.h"
 #include "agent/forks.h"
 #include "agent/internal.h"
 #include "agent/life.h"
@@ -282,6 +283,7 @@ bool capture_open(const capture_opts *o, err *e)
     if (c->current || atomic_load(&handler.pid))
         return err_set(e, ERR_USAGE, "capture runs already");
     take_opts(c, o);
+    (void)filters_open(NULL);
     if (forks_open(e) && open_parts(c, e) && begin(c, e)) return true;
     close_parts(c);
     return false;

@@ -11,7 +11,7 @@
 /* Set by `kiln run`: mode and number of its own filters, "2 1". */
 #define FILTERS_VARIABLE "KILN_SECCOMP"
 
-/* Remembers the filters of the calling thread.  `outside` is the value of FILTERS_VARIABLE, or NULL.  true: the process has
+/* Remembers the filters of the calling thread, at the first call.  `outside` is the value of FILTERS_VARIABLE, or NULL.  true: the process has
  * more filters than `outside` says.  So a program has installed them before it started this one. */
 bool filters_open(const char *outside);
 

@@ -87,11 +87,6 @@ static image *find_same(images *m, const map_line *l, size_t *hint)
     return NULL;
 }
 
-static bool is_own(str path)
-{
-    return str_ends(path, STR("/libkiln-agent.so")) || str_ends(path, STR("/libkiln-probe.so"));
-}
-
 static image *add(images *m, const map_line *l, uint64_t now)
 {
     char *path = arena_alloc(&m->a, l->name.n);
@@ -103,7 +98,6 @@ static image *add(images *m, const map_line *l, uint64_t now)
                  .offset = l->offset,
                  .inode = l->inode,
                  .born = now,
-                 .own = is_own(l->name),
                  .path = {path, l->name.n}};
     return x;
 }

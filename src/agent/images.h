@@ -16,7 +16,6 @@ typedef struct image {
     uint64_t inode;
     uint64_t born, gone; /* Unix ns when it was first seen, and first missed; gone 0: it is there */
     str path;
-    bool own; /* the agent or the probe: functions that it interposes are left out of stacks */
     char gnu[2 * BUILD_ID_BYTES_MAX + 1]; /* "": none */
     char go[128];
     char htlhash[2 * HTLHASH_BYTES + 1]; /* of a file without either */

@@ -35,7 +35,6 @@ static uint32_t stack_of_pcs(making *m, const uintptr_t *pcs, size_t n, uint64_t
     m->frames.n = 0;
     for (size_t i = 0; i < n; i++) {
         const image *x = images_find(m->in->images, pcs[i], time);
-        if (x && x->own && n > 1) continue; /* poll calls poll: the program's own call is enough */
         uint32_t *to = vec_push(m->a, &m->frames);
         if (!to) return m->b.failed = true, 0;
         *to = builder_location(&m->b, x ? mapping_of(m, x) : 0, pcs[i], NULL, 0, NULL, 0);

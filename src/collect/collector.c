@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
@@ -60,6 +61,8 @@ struct collector {
     pthread_t thread;
     bool started, handed_over;
     _Atomic uint64_t last_sample; /* CLOCK_MONOTONIC */
+    task_status own_status;
+    bool filtered; /* a program has filtered its system calls */
     _Atomic bool stop;
     _Atomic uint32_t alive;
 };
@@ -127,6 +130,30 @@ static int open_memory(collector *c)
     return fd;
 }
 
+/* Of a process, by its first thread.  false: it is gone. */
+static bool status_of(uint32_t pid, task_status *out)
+{
+    char path[48], text[4096];
+    snprintf(path, sizeof path, "/proc/%u/status", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    ssize_t n = read(fd, text, sizeof text);
+    close(fd);
+    return n > 0 && task_status_parse((str){text, (size_t)n}, out);
+}
+
+/* A filter that the program installed by an instruction of its own, which the probe could not see. */
+static void look_for_filters(collector *c, process *p)
+{
+    task_status now;
+    handler_counts *k = &segment_desk(&c->segment, p->desk)->counts;
+    if (atomic_load(&k->filtered) || !status_of(p->pid, &now) ||
+        !task_status_filtered(&now, &c->own_status))
+        return;
+    atomic_store(&k->filtered, 1);
+    c->filtered = true;
+}
+
 static bool make_segment(collector *c, err *e)
 {
     segment_head h = {.cpu_hz = c->o.cpu_hz,
@@ -137,6 +164,9 @@ static bool make_segment(collector *c, err *e)
                       .heap_bytes = c->o.heap_bytes,
                       .collector = (uint32_t)getpid()};
     snprintf(h.exclude, sizeof h.exclude, "%s", c->exclude);
+    (void)!status_of((uint32_t)getpid(), &c->own_status);
+    snprintf(h.filters, sizeof h.filters, "%" PRIu64 " %" PRIu64, c->own_status.seccomp,
+             c->own_status.filters);
     c->fd = open_memory(c);
     if (c->fd < 0) return err_sys(e, errno, "no memory to share with the program");
     if (!segment_create(&c->segment, c->fd, &h, e)) return false;
@@ -330,6 +360,7 @@ static bool follow(collector *c, bool force)
         p->left = desk_state_of(atomic_load(&p->d->word)) == DESK_LEFT;
         gone[i] = (p->left && has_exec(c, p)) || !is_alive(p->pid);
         alive += !gone[i];
+        if (!gone[i]) look_for_filters(c, p);
     }
     atomic_store(&c->alive, alive);
     drain(c);
@@ -447,6 +478,9 @@ static void sum_up(collector *c, collected *out)
         c->o.process(c->o.who, c->at[i]->pid, false);
     }
     c->sums.no_desk = atomic_load(&c->segment.head->no_desk);
+    if (c->filtered && c->sums.n_said < ARRAY_LEN(c->sums.said))
+        c->sums.said[c->sums.n_said++] =
+            "a program forbids itself system calls (seccomp): its CPU profile ends there";
     *out = c->sums;
 }
 

@@ -149,6 +149,7 @@ static void take_thread(const turn *k, int tasks, const memory *m, uint32_t tid)
                             .memory = m,
                             .cpu = blocked_cpu_other,
                             .span = p->span.kind ? &p->span : NULL,
+                            .own = p->d->own,
                             .copy = k->r->copy};
     blocked_thread who = {.tid = tid, .pointer = (uintptr_t)t->about.pthread};
     uint64_t cpu = 0;

@@ -7,6 +7,7 @@
  * that it is single-threaded finds that it is.  Globals: as in agent.c. */
 #include "probe/probe.h"
 
+#include "agent/filters.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -89,6 +90,7 @@ static bool sit_down(probe *p, uint32_t parent)
     if (!parent) maps_write(d);
     if (parent) maps_copy(d, p->desk, p->word);
     show_span(d);
+    d->own = own_calls_here();
     p->desk = d;
     p->word = atomic_load(&d->word);
     p->outlet = (capture_outlet){.ring = segment_ring(&p->segment, at % SEGMENT_RINGS),
@@ -159,6 +161,7 @@ static bool begin(probe *p, const char *path, err *e)
 {
     if (!segment_attach(&p->segment, path, e)) return false;
     const segment_head *h = p->segment.head;
+    if (filters_open(h->filters)) return false; /* whoever started this program has filtered it */
     if (atomic_load(&h->stopped) || !sit_down(p, 0)) return err_set(e, ERR_LIMIT, "no desk");
     capture_opts o = {.size = sizeof o,
                       .cpu_hz = h->cpu_hz,

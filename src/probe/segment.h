@@ -51,6 +51,7 @@ typedef struct desk {
     _Atomic uint32_t events;      /* CPU samples come from perf events */
     _Atomic uint64_t threads_lost, maps_lost, heap_lost;
     _Atomic uint64_t heap_samples, heap_stacks_lost, heap_live_lost, heap_interval;
+    own_calls own;   /* functions of the probe's that stand in front of libc's */
     span_place span; /* where its threads have their span context */
     handler_counts counts;
     _Atomic uint32_t n_said; /* sentences taken, the last of which may be unfinished */
@@ -70,6 +71,7 @@ typedef struct segment_head {
     uint32_t source;            /* cpu_source */
     uint32_t heap, follow_fork; /* bool */
     uint64_t heap_bytes;
+    char filters[32];   /* kiln's own filters of system calls, as agent/filters.h takes them */
     uint32_t collector; /* process, which may read the memory of the others */
     char exclude[256];
     _Alignas(64) _Atomic uint32_t wake; /* a ring is half full: a futex of the collector's */

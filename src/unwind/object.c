@@ -71,6 +71,7 @@ static unwind_bytes segment_of(const object_source *s, uint64_t at)
 bool object_open(const object_source *s, unwind_object *o)
 {
     uint64_t lo = UINT64_MAX, hi = 0, hdr = 0, hdr_size = 0;
+    const Elf64_Phdr *text = NULL;
     for (size_t i = 0; i < s->n_phdr; i++) {
         const Elf64_Phdr *p = &s->phdr[i];
         uint64_t start = s->bias + p->p_vaddr;
@@ -78,13 +79,12 @@ bool object_open(const object_source *s, unwind_object *o)
         if (p->p_type != PT_LOAD || !(p->p_flags & PF_X)) continue;
         if (start < lo) lo = start;
         if (start + p->p_memsz > hi) hi = start + p->p_memsz;
+        if (p->p_flags & PF_R && (!text || p->p_filesz > text->p_filesz)) text = p;
     }
     if (lo >= hi) return false;
-    *o = (unwind_object){.lo = (uintptr_t)lo,
-                         .hi = (uintptr_t)hi,
-                         .machine = s->machine,
-                         .ask = s->ask,
-                         .code = segment_of(s, lo)};
+    *o = (unwind_object){
+        .lo = (uintptr_t)lo, .hi = (uintptr_t)hi, .machine = s->machine, .ask = s->ask};
+    if (text) o->code = segment(s, text);
     if (!hdr_size) return true;
     o->frames = segment_of(s, hdr);
     o->hdr = bytes_from(&o->frames, hdr);

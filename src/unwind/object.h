@@ -24,7 +24,7 @@ typedef struct unwind_object {
     bool ask;            /* may be unloaded at any moment: ask the kernel before a page is read */
     unwind_bytes hdr;    /* .eh_frame_hdr; n = 0: none.  Not read until a rule is looked up */
     unwind_bytes frames; /* the segment that holds it, and .eh_frame */
-    unwind_bytes code;   /* [lo, hi) as far as it can be read; n = 0: it cannot */
+    unwind_bytes code;   /* its largest executable segment; n = 0: cannot be read */
 } unwind_object;
 
 /* Where an object's bytes are: its program headers, and the file if the object is not mapped as it runs. */

@@ -44,6 +44,8 @@ typedef struct unwind_snapshot {
     const void *loader; /* struct r_debug; NULL: handlers do not look for late objects */
     wide_slot wide[WIDE_SLOTS];
     late_slot late[LATE_SLOTS];
+    bool
+        foreign; /* the objects are another process's: nothing but their bytes and copies of stacks may be read */
     uint32_t n_objects;
     size_t bytes;                    /* of this block */
     struct unwind_snapshot *retired; /* the registry's list of replaced ones */

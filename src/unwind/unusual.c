@@ -110,74 +110,11 @@ static bool step_signal(walk *k)
     return true;
 }
 
-/* ---- no rule ---- */
-
-/* A return address at the very start of a function, with nothing before it, was not pushed by a call: somebody who
- * prepared a stack put it there (makecontext), and it is the end. */
-static bool made_by_hand(const walk *k, unwind_snapshot *s, lookup *l)
-{
-    return !k->f.exact && s && rule_kind(rule_at(s, k->f.r.pc, l)) != RULE_NONE;
-}
-
-/* Does the object say anything at all? */
-static bool has_rules(const unwind_object *o)
-{
-    return o->hdr.n || atomic_load_explicit(&o->table, memory_order_relaxed);
-}
-
-/* Can ra have been pushed by a call?  Where the code has a table it has a rule. */
-static bool plausible(unwind_snapshot *s, uintptr_t ra, lookup *l)
-{
-    if (ra < PAGE || ra >> 48) return false;
-    const unwind_object *o = s ? walk_object(s, ra - 1) : NULL;
-    return !o || !has_rules(o) || rule_kind(rule_at(s, ra - 1, l)) != RULE_NONE;
-}
-
-/* Interrupted in a stub without a rule?  Code that runs can be read, but a program that jumped to where a
- * library was may be dying just now: ask. */
-static uint32_t stub_offset(const walk *k, unwind_snapshot *s)
-{
-    uintptr_t pc = k->f.r.pc;
-    const unwind_object *o = k->f.exact && s ? walk_object(s, pc) : NULL;
-    if (!o || pc - o->lo < ARCH_STUB || o->hi - pc < ARCH_STUB) return 0;
-    if (!arch_readable((pc - ARCH_STUB) & ~(uintptr_t)7) ||
-        !arch_readable((pc + ARCH_STUB - 1) & ~(uintptr_t)7))
-        return 0;
-    return arch_stub((const volatile uint8_t *)pc);
-}
-
-/* No rule: a frame pointer is sane when it is aligned, not below sp, in the stack, and what is saved
- * there can be a return address and leads further up. */
-static bool step_guess(walk *k, unwind_snapshot *s, lookup *l)
-{
-    uintptr_t fp = k->f.r.fp, next, ra;
-    if (made_by_hand(k, s, l)) return stop(k, UNWIND_WHOLE);
-    uint32_t stub = stub_offset(k, s);
-    if (stub) return step_cfa(k, k->f.r.sp + stub, 0, 0, k->copy);
-    if (!(k->known & UNWIND_KNOWN_FP)) return stop(k, UNWIND_NO_REGISTER);
-    if (fp % 8 != 0 || fp < k->f.r.sp) return stop(k, UNWIND_NO_RULE);
-    if (!fetch(&k->w, fp, &next, true) || !fetch(&k->w, fp + 8, &ra, true))
-        return stop(k, UNWIND_NO_RULE);
-    ra = arch_code(ra);
-    if (!ra && !next) return stop(k, UNWIND_WHOLE);
-    if (!plausible(s, ra, l) || (next && next <= fp)) return stop(k, UNWIND_NO_RULE);
-    k->guesses++;
-    return arrive(k, ra, fp + 16, next, k->f.r.third);
-}
-
 NOINLINE bool walk_unusual(walk *k, unwind_snapshot *s, uint32_t rule, lookup *l)
 {
     switch (rule_kind(rule)) {
     case RULE_WIDE: return step_wide(k, walk_wide(s, rule, l));
     case RULE_SIGNAL: return step_signal(k);
-    default: return step_guess(k, s, l);
+    default: return walk_guess(k, s, l);
     }
-}
-
-/* ---- copies: registers that are not known ---- */
-
-NOINLINE bool walk_recover(walk *k, unwind_snapshot *s, uint32_t rule)
-{
-    (void)s, (void)rule;
-    return stop(k, UNWIND_NO_REGISTER);
 }

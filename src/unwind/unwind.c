@@ -15,7 +15,7 @@ ALWAYS_INLINE bool step(walk *k, unwind_snapshot *s, uintptr_t pc, lookup *l, bo
 {
     uint32_t rule = s ? rule_at(s, pc, l) : RULE_NONE;
     uint32_t fp = rule_fp(rule), third = rule_third(rule), offset = rule_offset(rule);
-    if (copy && needs(rule) & ~k->known && !walk_recover(k, s, rule)) return false;
+    if (copy && needs(rule) & ~k->known && !walk_recover(k, s, rule, l)) return false;
     /* With constants the processor goes ahead along the frame pointers before the rules are there. */
     if ((rule & RULE_FRAME_MASK) == RULE_FRAME) return step_cfa(k, k->f.r.fp + 16, 2, third, copy);
     switch (rule_kind(rule)) {

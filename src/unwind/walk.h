@@ -60,8 +60,17 @@ unwind_object *walk_late(unwind_snapshot *s, uintptr_t pc);
 /* A frame that has a wide rule, RULE_SIGNAL or none. */
 bool walk_unusual(walk *k, unwind_snapshot *s, uint32_t rule, lookup *l);
 
-/* A copy whose rule needs a register that is not known: finds its value.  false: the walk has ended. */
-bool walk_recover(walk *k, unwind_snapshot *s, uint32_t rule);
+/* A frame without a rule (guess.c). */
+bool walk_guess(walk *k, unwind_snapshot *s, lookup *l);
+
+/* n bytes of code at a run-time address, where they can be read; NULL: they cannot. */
+const uint8_t *walk_code(unwind_snapshot *s, uintptr_t at, size_t n);
+
+/* Was `ra` pushed by a call?  Its code has a rule, and the instruction before it is a call; *target: of a direct one, else 0. */
+bool walk_returns(unwind_snapshot *s, uintptr_t ra, lookup *l, uintptr_t *target);
+
+/* A copy whose rule needs a register that is not known: finds its value (recover.c).  false: the walk has ended. */
+bool walk_recover(walk *k, unwind_snapshot *s, uint32_t rule, lookup *l);
 
 /* ---- words of the stack ---- */
 

@@ -77,6 +77,7 @@ static uint64_t first_cpu(const handler_state *h, const thread_face *t)
 
 static void on_cpu(handler_state *h, uint32_t position, uint32_t weight, const void *context)
 {
+    if (UNLIKELY(atomic_load_explicit(&h->counts->filtered, memory_order_relaxed))) return;
     ring_cell *c = ring_claim(&h->ring);
     if (!c) {
         atomic_fetch_add_explicit(&h->counts->ring_full, 1, memory_order_relaxed);

@@ -22,6 +22,8 @@ typedef struct thread_face {
 /* What handlers count; in shared memory where a collector outside reads it (probe/segment.h). */
 typedef struct handler_counts {
     _Alignas(64) _Atomic uint64_t strangers, ring_full;
+    /* Set by the collector: the program has filtered its system calls, and the handler makes none any more. */
+    _Atomic uint32_t filtered;
 } handler_counts;
 
 /* The one global that a handler forces on us: written before the handler is installed; later only the

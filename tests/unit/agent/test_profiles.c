@@ -208,33 +208,6 @@ static void test_addresses(void **state)
 }
 
 /* The thread context's attributes by the published names; an inner scope's hides the outer one's. */
-/* Functions that the agent interposes are left out: poll calls poll. */
-static void test_own_frames(void **state)
-{
-    (void)state;
-    world w;
-    err e = {0};
-    begin(&w);
-    image own = {
-        .start = 0x7e0000000000, .end = 0x7e0000001000, .path = STR("/usr/lib/libkiln-probe.so")};
-    assert_true(images_put(&w.images, &own));
-    uintptr_t pcs[] = {0x402001, own.start + 16, 0x402002}, alone[] = {own.start + 32};
-    uint32_t at, t = thread(&w, 1, "main");
-    assert_true(batch_stack(w.b, pcs, ARRAY_LEN(pcs), UNWIND_WHOLE, true, &at));
-    add(&w, (agent_sample){.time = T0 + 1, .value = 1, .stack = at, .thread = t});
-    assert_true(batch_stack(w.b, alone, 1, UNWIND_WHOLE, true, &at));
-    add(&w, (agent_sample){.time = T0 + 2, .value = 1, .stack = at, .thread = t});
-    assert_ok(profiles_make(&w.in, &w.a, &w.m, &e), &e);
-    const profile *p = &w.m.profiles.v[0];
-    assert_int_equal(p->n_samples, 2);
-    for (size_t i = 0; i < 2; i++) {
-        sample s = sample_at(&w.m, p, i);
-        assert_int_equal(dict_stack(&w.m.dict, s.stack).n,
-                         i ? 1 : 2); /* its whole stack is better than none */
-    }
-    end(&w);
-}
-
 static void test_context(void **state)
 {
     (void)state;
@@ -389,11 +362,10 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty),     cmocka_unit_test(test_joined),
-        cmocka_unit_test(test_addresses), cmocka_unit_test(test_own_frames),
-        cmocka_unit_test(test_context),   cmocka_unit_test(test_heap),
-        cmocka_unit_test(test_logs),      cmocka_unit_test(test_thread_text),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_empty),       cmocka_unit_test(test_joined),
+        cmocka_unit_test(test_addresses),   cmocka_unit_test(test_context),
+        cmocka_unit_test(test_heap),        cmocka_unit_test(test_logs),
+        cmocka_unit_test(test_thread_text), cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,8 +18,8 @@ static wide_rule wide[] = {
     {.reg = 10, .offset = 0}, /* only where interrupted */
 };
 static uint32_t buckets[] = {1, 9, 9};
-static const unwind_table table = {
-    CODE, rows, buckets, wide, ARRAY_LEN(rows), ARRAY_LEN(buckets), 2, 11};
+static const unwind_table table = {CODE, rows, buckets, wide, ARRAY_LEN(rows), ARRAY_LEN(buckets),
+                                   2,    11};
 static unwind_object code = {.lo = CODE, .hi = CODE_END, .table = &table};
 
 static unwind_snapshot *snapshot(void)
@@ -239,7 +239,9 @@ static void test_stub(void **state)
         for (size_t k = 0; k < 3; k++) {
             uint8_t text[48] = {0};
             memcpy(text + 16, stubs[i].code, 16);
-            unwind_object o = {.lo = (uintptr_t)text, .hi = (uintptr_t)text + sizeof text};
+            unwind_object o = {.lo = (uintptr_t)text,
+                               .hi = (uintptr_t)text + sizeof text,
+                               .code = {text, sizeof text, (uintptr_t)text}};
             unwind_snapshot *s = calloc(1, sizeof *s + 2 * sizeof(void *));
             assert_non_null(s);
             s->n_objects = 2;
