@@ -290,7 +290,7 @@ void life_retire(void)
     if (c->o.say)
         c->o.say(c->o.who,
                  c->o.outlet
-                     ? "the program forbids itself system calls that the profiler needs "
+                     ? "the program forbids system calls that the profiler needs "
                        "(seccomp): its profile ends there"
                      : "the program changes privileges or namespaces or forbids system "
                        "calls, which our threads would be in the way of: the profile ends here");

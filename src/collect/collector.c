@@ -130,11 +130,11 @@ static int open_memory(collector *c)
     return fd;
 }
 
-/* Of a process, by its first thread.  false: it is gone. */
-static bool status_of(uint32_t pid, task_status *out)
+/* Of a thread.  false: it is gone. */
+static bool status_of(uint32_t pid, uint32_t tid, task_status *out)
 {
-    char path[48], text[4096];
-    snprintf(path, sizeof path, "/proc/%u/status", pid);
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/%u/task/%u/status", pid, tid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;
     ssize_t n = read(fd, text, sizeof text);
@@ -142,14 +142,22 @@ static bool status_of(uint32_t pid, task_status *out)
     return n > 0 && task_status_parse((str){text, (size_t)n}, out);
 }
 
-/* A filter that the program installed by an instruction of its own, which the probe could not see. */
-static void look_for_filters(collector *c, process *p)
+static bool is_filtered(const collector *c, uint32_t pid, uint32_t tid)
 {
     task_status now;
+    return tid && status_of(pid, tid, &now) && task_status_filtered(&now, &c->own_status);
+}
+
+/* A filter that the program installed by an instruction of its own, which the probe could not see; of its first thread, and of
+ * those that are sampled. */
+static void look_for_filters(collector *c, process *p)
+{
     handler_counts *k = &segment_desk(&c->segment, p->desk)->counts;
-    if (atomic_load(&k->filtered) || !status_of(p->pid, &now) ||
-        !task_status_filtered(&now, &c->own_status))
-        return;
+    if (p->left || atomic_load(&k->filtered)) return;
+    bool found = is_filtered(c, p->pid, p->pid);
+    for (size_t i = 0; !found && i < p->threads.n; i++)
+        found = is_filtered(c, p->pid, p->threads.v[i].about.tid);
+    if (!found) return;
     atomic_store(&k->filtered, 1);
     c->filtered = true;
 }
@@ -164,7 +172,7 @@ static bool make_segment(collector *c, err *e)
                       .heap_bytes = c->o.heap_bytes,
                       .collector = (uint32_t)getpid()};
     snprintf(h.exclude, sizeof h.exclude, "%s", c->exclude);
-    (void)!status_of((uint32_t)getpid(), &c->own_status);
+    (void)!status_of((uint32_t)getpid(), (uint32_t)getpid(), &c->own_status);
     snprintf(h.filters, sizeof h.filters, "%" PRIu64 " %" PRIu64, c->own_status.seccomp,
              c->own_status.filters);
     c->fd = open_memory(c);
@@ -479,8 +487,9 @@ static void sum_up(collector *c, collected *out)
     }
     c->sums.no_desk = atomic_load(&c->segment.head->no_desk);
     if (c->filtered && c->sums.n_said < ARRAY_LEN(c->sums.said))
-        c->sums.said[c->sums.n_said++] =
-            "a program forbids itself system calls (seccomp): its CPU profile ends there";
+        c->sums.said[c->sums.n_said++] = "a program forbids system calls (seccomp) by an "
+                                         "instruction of its own: its CPU profile ends "
+                                         "there";
     *out = c->sums;
 }
 

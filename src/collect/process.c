@@ -109,7 +109,7 @@ static void read_published(process *p)
 
 void process_look(process_world *w, process *p)
 {
-    if (p->looked && w->now - p->looked_at < LOOK_NS) return;
+    if (p->looked_at && w->now - p->looked_at < LOOK_NS) return;
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     uint64_t now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;

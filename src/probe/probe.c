@@ -31,6 +31,12 @@ static uint64_t now_of(clockid_t clock)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
+/* Not in a child of vfork, and not behind a filter of system calls: getpid is one. */
+static bool is_ours(const probe *p)
+{
+    return p->pid && !atomic_load(&p->desk->counts.filtered) && p->pid == (uint32_t)getpid();
+}
+
 /* ---- the heap object ---- */
 
 /* Sampled allocations are a place to deliver the heap's totals from time to time, so that a process that is killed has
@@ -39,7 +45,7 @@ static void deliver_if_due(probe *p)
 {
     uint64_t due = atomic_load_explicit(&p->heap_next, memory_order_relaxed);
     uint64_t now = now_of(CLOCK_MONOTONIC);
-    if (!due || now < due || p->pid != (uint32_t)getpid()) return;
+    if (!due || now < due || !is_ours(p)) return;
     uint32_t round = atomic_fetch_add(&p->heap_rounds, 1);
     uint64_t wait = UINT64_C(1) << (round < 4 ? round + 1 : 4);
     if (wait > HEAP_LONGEST_S) wait = HEAP_LONGEST_S;
@@ -108,16 +114,16 @@ static bool sit_down(probe *p, uint32_t parent)
 static void on_leaving(void *who, bool exec)
 {
     probe *p = who;
-    (void)exec;
-    if (!p->pid || p->pid != (uint32_t)getpid() || atomic_exchange(&p->gone, true)) return;
+    if (!is_ours(p) || atomic_exchange(&p->gone, true)) return;
     farewell_say(p);
+    if (!exec) p->pid = 0;
 }
 
 /* An exec has failed, and the program goes on. */
 static void on_staying(void *who)
 {
     probe *p = who;
-    if (p->pid != (uint32_t)getpid() || !atomic_exchange(&p->gone, false)) return;
+    if (!is_ours(p) || !atomic_exchange(&p->gone, false)) return;
     if (desk_return(p->desk, p->word)) {
         farewell_unsay(p);
     } else if (sit_down(p, 0)) {
@@ -135,11 +141,10 @@ static void say(void *who, const char *sentence) { desk_say(((probe *)who)->desk
 static void __attribute__((destructor)) probe_end(void)
 {
     probe *p = &the_probe;
-    if (!p->pid || p->pid != (uint32_t)getpid()) return;
+    if (!is_ours(p)) return;
     on_leaving(p, false);
     if (p->heap) p->heap->stop();
     capture_close();
-    p->pid = 0;
 }
 
 /* ---- beginning ---- */

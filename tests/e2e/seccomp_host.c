@@ -104,16 +104,21 @@ static const int of_start[] = {SYS_write,         SYS_exit_group,
 static struct sock_filter code[2 * MOST + 8];
 static struct sock_fprog program = {.filter = code};
 
+static unsigned short allow(unsigned short n, int nr)
+{
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 1);
+    code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    return n;
+}
+
+/* SECCOMP_HOST_HANDLERS in the environment: a program that has signal handlers allows their return. */
 static void build(const int *allowed)
 {
     unsigned short n = 0;
     code[n++] =
         (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-    for (; *allowed >= 0; allowed++) {
-        code[n++] =
-            (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)*allowed, 0, 1);
-        code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    }
+    for (; *allowed >= 0; allowed++) n = allow(n, *allowed);
+    if (getenv("SECCOMP_HOST_HANDLERS")) n = allow(n, SYS_rt_sigreturn);
     code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
     program.len = n;
 }
