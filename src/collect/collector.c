@@ -287,6 +287,14 @@ static bool has_exec(const collector *c, const process *p)
 
 /* ---- draining ---- */
 
+/* Any byte may be there. */
+static void make_bool(bool *b)
+{
+    uint8_t byte;
+    memcpy(&byte, b, sizeof byte);
+    *b = byte != 0;
+}
+
 /* Its writer may change the cell while we read it: lengths hold only for a copy.  false: nonsense. */
 static bool copy_cell(collector *c, const ring_cell *cell)
 {
@@ -294,6 +302,8 @@ static bool copy_cell(collector *c, const ring_cell *cell)
     memcpy(c->raw, raw, sizeof *raw);
     if (c->raw->n > c->o.max_frames || c->raw->desk >= SEGMENT_DESKS) return false;
     memcpy(c->raw->pcs, raw->pcs, c->raw->n * sizeof *raw->pcs);
+    make_bool(&c->raw->in_context);
+    if (c->raw->kind == RAW_SAMPLE) make_bool(&c->raw->span.has_ids);
     return true;
 }
 
