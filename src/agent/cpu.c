@@ -127,7 +127,7 @@ static struct timespec span_of(uint64_t ns)
  * stands for (handler.c), so that one may come at the first tick, and a process of a few milliseconds has one. */
 static uint64_t first_ring(const thread_record *t, uint64_t ticket)
 {
-    if (handler.outside) return 1;
+    if (handler.outside && !atomic_load(&t->face.sampled)) return 1;
     return 1 + hash_mix(ticket, task_cpu(t->face.tid)) % t->period;
 }
 

@@ -11,7 +11,6 @@
 
 enum {
     PARTS_BYTES = 64 << 20, /* of profiles in memory; more go to files in TMPDIR */
-    LIVE_FLUSH_MS = 10000,  /* between two deliveries of a process that runs on */
     CLOSE_MS = 5000,        /* that the exporter has at the end */
 };
 
@@ -129,7 +128,7 @@ bool run_take_open(run *r, err *e)
                         .heap = r->c->o.heap,
                         .follow_fork = r->config.follow_fork,
                         .heap_bytes = r->config.heap_bytes,
-                        .flush_ns = r->live ? LIVE_FLUSH_MS * UINT64_C(1000000) : 0,
+                        .flush_ns = r->live ? r->config.flush_ns : 0,
                         .exclude = r->config.exclude,
                         .config = &r->config,
                         .name = r->live ? on_name : NULL,

@@ -27,7 +27,8 @@ enum {
     ALIVE_NS = 100 * 1000000,  /* between looks whether processes live */
     STUCK_NS = 2000 * 1000000, /* a cell that its writer claimed so long ago is given up */
     DEPARTED = 4096,
-    ROOM_MIN = 128 << 20, /* free in /dev/shm, to use it */
+    LAST_NS = 500 * 1000000, /* that writers who hold others up have at the end */
+    ROOM_MIN = 128 << 20,    /* free in /dev/shm, to use it */
 };
 
 /* A process that has left, for the one that it became by an exec. */
@@ -336,13 +337,33 @@ static void drain(collector *c)
     }
 }
 
-/* Who is gone goes after its last samples were drained: first it is seen, then drained, then buried. */
-static void follow(collector *c)
+/* The desk of a process that was killed before it was ready. */
+static void reclaim(collector *c, uint32_t i)
 {
-    bool gone[SEGMENT_DESKS] = {0};
+    const desk *d = segment_desk(&c->segment, i);
+    uint64_t word = atomic_load(&d->word);
+    bool unready = atomic_load(&d->ready) != desk_generation(word);
+    if (desk_state_of(word) != DESK_FREE && unready && !is_alive(desk_pid(word)))
+        desk_free(&c->segment, i);
+}
+
+/* A writer that was preempted between claim and commit stands before the samples of others. */
+static bool is_held_up(const collector *c, uint32_t at)
+{
+    ring r = segment_ring(&c->segment, at % SEGMENT_RINGS);
+    uint32_t writer;
+    return ring_pending(&r, &writer) != NULL;
+}
+
+/* Who is gone goes after its last samples were drained: first it is seen, then drained, then buried.  false: samples of
+ * somebody who is gone may still come; with `force` that one is buried nevertheless. */
+static bool follow(collector *c, bool force)
+{
+    bool gone[SEGMENT_DESKS] = {0}, all = true;
     uint32_t alive = 0;
     for (uint32_t i = 0; i < SEGMENT_DESKS; i++) {
         process *p = process_at(c, i);
+        if (!p) reclaim(c, i);
         if (!p) continue;
         p->left = desk_state_of(atomic_load(&p->d->word)) == DESK_LEFT;
         gone[i] = (p->left && has_exec(c, p)) || !is_alive(p->pid);
@@ -353,11 +374,14 @@ static void follow(collector *c)
     drain(c);
     for (uint32_t i = 0; i < SEGMENT_DESKS; i++) {
         process *p = c->at[i];
-        if (p && gone[i])
+        bool early = p && gone[i] && !force && is_held_up(c, i);
+        all = all && !early;
+        if (p && gone[i] && !early)
             bury(c, p);
         else if (p && c->o.flush_ns && c->world.now - p->flushed_at >= c->o.flush_ns)
             process_flush(&c->world, p, false);
     }
+    return all;
 }
 
 static void sleep_a_while(collector *c, uint32_t wake, uint64_t until)
@@ -378,7 +402,7 @@ static void *run(void *who)
         if (c->rounds) rounds_take(c->rounds, &c->world, c->at, SEGMENT_DESKS);
         if (c->world.now >= c->alive_at + ALIVE_NS) {
             c->alive_at = c->world.now;
-            follow(c);
+            (void)follow(c, false);
         }
         next = clock_ns(CLOCK_MONOTONIC) + DRAIN_NS;
         if (c->rounds && rounds_due(c->rounds) < next) next = rounds_due(c->rounds);
@@ -446,7 +470,9 @@ uint32_t collector_pause(collector *c)
 {
     end_thread(c);
     drain(c);
-    follow(c);
+    const struct timespec a_moment = {.tv_nsec = 1000000};
+    for (uint64_t end = c->world.now + LAST_NS; !follow(c, c->world.now >= end);)
+        nanosleep(&a_moment, NULL);
     return collector_alive(c);
 }
 

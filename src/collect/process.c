@@ -144,7 +144,7 @@ static process_thread *new_thread(process *p)
     return vec_push(&p->mem, &p->threads);
 }
 
-process_thread *process_thread_of(process *p, uint32_t tid)
+static process_thread *find_thread(process *p, uint32_t tid)
 {
     for (size_t i = 0, n = p->threads.n; i < n; i++) {
         size_t at = (p->hint + i) % n; /* rounds ask in the order in which threads were added */
@@ -152,8 +152,14 @@ process_thread *process_thread_of(process *p, uint32_t tid)
         p->hint = at + 1;
         return &p->threads.v[at];
     }
-    process_thread *t = new_thread(p);
-    if (!t) return NULL;
+    return NULL;
+}
+
+process_thread *process_thread_of(process *p, uint32_t tid)
+{
+    process_thread *t = find_thread(p, tid);
+    if (t) return t;
+    if (!(t = new_thread(p))) return NULL;
     wall_rest *rest = t->rest; /* of one that ended: its memory */
     *t = (process_thread){.about = {.tid = tid, .index = ++p->next_index}, .rest = rest};
     if (rest) *rest = (wall_rest){.raw = rest->raw};
@@ -164,6 +170,27 @@ process_thread *process_thread_of(process *p, uint32_t tid)
     task_name_clean((str){base.p, base.n > 15 ? 15 : base.n}, t->about.name);
     describe(p, t);
     return t;
+}
+
+/* Its end was told, and it goes on: an exec has failed.  The first sample of another thread with its number would say its
+ * CPU time. */
+static process_thread *thread_again(process *p, uint32_t tid)
+{
+    for (size_t i = 0; p->n_ended && i < p->threads.n; i++) {
+        process_thread *t = &p->threads.v[i];
+        if (t->about.tid || t->was != tid) continue;
+        t->about.tid = tid;
+        p->n_ended--;
+        return t;
+    }
+    return NULL;
+}
+
+static process_thread *thread_of_sample(process *p, const raw_sample *raw)
+{
+    process_thread *t = find_thread(p, raw->tid);
+    if (!t && !raw->cpu) t = thread_again(p, raw->tid);
+    return t ? t : process_thread_of(p, raw->tid);
 }
 
 /* ---- samples ---- */
@@ -225,7 +252,7 @@ static void look_if_unknown(process_world *w, process *p, const raw_sample *raw)
 static bool take_sample(process_world *w, process *p, const raw_sample *raw)
 {
     capture_counts *n = &w->sums->capture;
-    process_thread *t = process_thread_of(p, raw->tid);
+    process_thread *t = thread_of_sample(p, raw);
     if (!t) return false;
     if (name_excluded(t->about.name, w->o->exclude)) return true;
     look_if_unknown(w, p, raw);
@@ -261,6 +288,7 @@ static void take_end(process_world *w, process *p, const raw_sample *raw)
         if (p->batch->threads.v[i].index == t->about.index)
             memcpy(p->batch->threads.v[i].name, t->about.name, sizeof t->about.name);
     if (t->last) rounds_settle(w, p, t, &p->batch->samples.v[t->last - 1]);
+    t->was = raw->tid;
     t->about.tid = 0; /* the number may come again, for another thread */
     p->n_ended++;
 }

@@ -22,6 +22,7 @@ typedef struct process_thread {
     agent_thread about;
     uint64_t begin;  /* its CPU time when the probe began */
     uint64_t told;   /* CPU time that its samples stand for */
+    uint32_t was;    /* it has ended: its number; about.tid is 0 */
     size_t last;     /* its last sample in the batch + 1; 0: none */
     bool seen;       /* /proc told its name */
     wall_rest *rest; /* NULL: it was in no round */

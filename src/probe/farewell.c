@@ -45,27 +45,34 @@ static void commit(probe *p, ring_cell *cell)
 
 static bool is_self(const thread_face *t) { return t->tid == (uint32_t)gettid(); }
 
-void farewell_thread(probe *p, const thread_face *t)
+uint64_t farewell_thread(probe *p, const thread_face *t)
 {
     ring_cell *cell;
     uint64_t cpu = is_self(t) ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : task_cpu(t->tid);
     raw_sample *raw = NULL;
-    if (!cpu) return;
+    if (!cpu) return 0;
     if (atomic_load(&t->sampled)) raw = claim(p, RAW_END, &cell);
     if (!raw) {
         if (t->tid == p->pid) cpu -= p->desk->thread_begin;
-        if (atomic_load(&t->sampled)) return; /* the ring is full: only its remainder is lost */
+        if (atomic_load(&t->sampled)) return 0; /* the ring is full: only its remainder is lost */
         atomic_fetch_add(&p->desk->unsampled, cpu);
         atomic_fetch_add(&p->desk->n_unsampled, 1);
-        return;
+        return cpu;
     }
     raw->tid = t->tid;
     raw->cpu = cpu;
     if (is_self(t)) prctl(PR_GET_NAME, raw->name);
     commit(p, cell);
+    return 0;
 }
 
-static void each_thread(void *who, const thread_face *t) { farewell_thread(who, t); }
+static void each_thread(void *who, const thread_face *t)
+{
+    probe *p = who;
+    uint64_t cpu = farewell_thread(p, t);
+    p->unsampled += cpu;
+    p->n_unsampled += cpu != 0;
+}
 
 /* ---- the heap ---- */
 
@@ -112,8 +119,16 @@ void farewell_heap(probe *p, bool patient)
 void farewell_say(probe *p)
 {
     atomic_store(&p->desk->threads_lost, capture_threads_lost());
+    p->unsampled = p->n_unsampled = 0;
     capture_each_thread(each_thread, p);
     farewell_heap(p, true);
     atomic_store(&p->desk->cpu_end, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
     desk_leave(p->desk);
+}
+
+void farewell_unsay(probe *p)
+{
+    atomic_store(&p->desk->cpu_end, 0);
+    atomic_fetch_sub(&p->desk->unsampled, p->unsampled);
+    atomic_fetch_sub(&p->desk->n_unsampled, p->n_unsampled);
 }

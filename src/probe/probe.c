@@ -125,7 +125,7 @@ static void on_staying(void *who)
     probe *p = who;
     if (!is_ours(p) || !atomic_exchange(&p->gone, false)) return;
     if (desk_return(p->desk, p->word)) {
-        atomic_store(&p->desk->cpu_end, 0);
+        farewell_unsay(p);
     } else if (sit_down(p, 0)) {
         capture_use_outlet(&p->outlet);
     } else {
@@ -134,7 +134,7 @@ static void on_staying(void *who)
     }
 }
 
-static void on_ended(void *who, const thread_face *t) { farewell_thread(who, t); }
+static void on_ended(void *who, const thread_face *t) { (void)farewell_thread(who, t); }
 
 static void say(void *who, const char *sentence) { desk_say(((probe *)who)->desk, sentence); }
 

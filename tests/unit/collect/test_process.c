@@ -124,6 +124,24 @@ static void test_numbers_come_again(void **state)
     close_rig(&r);
 }
 
+/* An exec that fails has told of the thread's end: its time is not counted again at its next end. */
+static void test_goes_on_after_its_end(void **state)
+{
+    (void)state;
+    rig r;
+    open_rig(&r);
+    for (int i = 0; i < 5; i++) assert_true(take(&r, RAW_SAMPLE, 77, i ? 0 : 5, 1, 0x100));
+    assert_true(take(&r, RAW_END, 77, 5 + 40 + 3, 0, 0));
+    assert_true(take(&r, RAW_SAMPLE, 77, 0, 1, 0x100));
+    assert_true(take(&r, RAW_END, 77, 5 + 40 + 3 + 12, 0, 0));
+    assert_u64(r.sums.sampled, 60);
+    assert_true(take(&r, RAW_SAMPLE, 77, 4, 1, 0x100)); /* another one */
+    assert_true(take(&r, RAW_END, 77, 6, 0, 0));
+    assert_u64(r.sums.sampled, 66);
+    assert_int_equal(r.p->threads.n, 1);
+    close_rig(&r);
+}
+
 /* Totals of the heap replace each other. */
 static void test_heap(void **state)
 {
@@ -184,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_time_is_told),
         cmocka_unit_test(test_numbers_come_again),
+        cmocka_unit_test(test_goes_on_after_its_end),
         cmocka_unit_test(test_heap),
         cmocka_unit_test(test_nonsense),
         cmocka_unit_test(test_long_run),
