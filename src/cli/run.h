@@ -4,6 +4,7 @@
  *   run_agent    where is the agent; what the program's environment says to it
  *   run_collect  the files of all processes -> one model with names
  *   run_report   what the agents say about themselves, added up
+ *   run_advice   what to do about frames without names
  *   run_out      all of it for people; run_json for machines */
 #pragma once
 #include "agent/batch.h"
@@ -74,6 +75,9 @@ void run_tell(run *r);
 void run_tell_json(run *r);
 /* "ended with status 3", "was killed by SIGSEGV (segmentation fault)" */
 void run_ending(buf *b, int status);
+
+/* What to do about the names of one binary, as a sentence; false: nothing, or nothing worth it. */
+bool run_advice(const run *r, const symbolized *s, buf *t);
 
 /* Counters of the agents that mean a loss, those that are not 0. */
 typedef struct run_loss {
