@@ -21,10 +21,9 @@ static bool no_room(err *e)
     return err_set(e, ERR_LIMIT, "the answer does not fit the memory budget");
 }
 
-static bool add(typing *x, const model *m, const profile *p, uint64_t n_samples, err *e)
+static bool add(typing *x, const model *m, value_type of, uint64_t n_samples, err *e)
 {
-    str type = m->dict.strings.v[p->sample_type.type],
-        unit = m->dict.strings.v[p->sample_type.unit];
+    str type = m->dict.strings.v[of.type], unit = m->dict.strings.v[of.unit];
     if (!hash_index_room(&x->by_type, x->a)) return no_room(e);
     uint64_t h = hash_bytes(type.p, type.n, hash_bytes(unit.p, unit.n, x->by_type.seed));
     uint32_t i = hash_first(&x->by_type, h);
@@ -50,7 +49,7 @@ static bool on_block(void *who, const day_block *b, const tables *t, filter_open
     const store_selector *q = &x->k.f.q;
     if (open || q->trace_id || q->span_id || q->profile_id) return true;
     *done = true;
-    return add(x, &t->m, &b->series->s.head, b->n_samples, e);
+    return add(x, &t->m, b->series->s.head.sample_type, b->n_samples, e);
 }
 
 static bool on_chunk(void *who, const chunk *c, err *e)
@@ -61,7 +60,7 @@ static bool on_chunk(void *who, const chunk *c, err *e)
         chosen y;
         bool yes;
         if (!choose_any(&x->k, c, i, &y, &yes, e)) return false;
-        if (yes && !add(x, c->m, p, p->n_samples, e)) return false;
+        if (yes && !add(x, c->m, p->sample_type, p->n_samples, e)) return false;
     }
     return true;
 }
