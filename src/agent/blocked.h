@@ -1,9 +1,9 @@
-/* agent/blocked.h - the stack of a thread that waits in the kernel, without a signal.
+/* agent/blocked.h - takes the stack of a thread that waits in the kernel, without a signal.
  *
  *   cpu      ns that the thread has run
  *   line     tid/syscall: the call, its arguments, sp, pc; "running" for a thread that does not wait
  *   copy     its stack from sp on; its span record
- *   line     again, and cpu: either differs, the thread has run, and everything is discarded
+ *   line     again, and cpu: if either differs the thread has run, and everything is discarded
  *   walk     the copy, from pc and sp alone (unwind_copy)
  *
  * Everything comes through the arguments: a directory of tasks and a memory, so that the threads may be those of

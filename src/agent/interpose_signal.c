@@ -79,7 +79,7 @@ static const struct sigaction *with_stub(const struct sigaction *act, struct sig
     return copy;
 }
 
-/* Our handler stays installed when the capture has ended, for late signals; nobody shall find it. */
+/* Our handler stays installed when the capture has ended, for late signals; the program does not see it. */
 static int hide(int result, struct sigaction *old)
 {
     if (result != 0 || !old) return result;

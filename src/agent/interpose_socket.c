@@ -3,8 +3,8 @@
  * One that only our signal has ended waits for the socket first, at most for its timeout, and is made again then
  * (wait_socket).  read and write do the same, for sockets.
  *
- * A write, a send or a recv with MSG_WAITALL that our signal ends in the middle says how far it got, which without
- * signals only happens for reasons of its own: the rest is tried too. */
+ * A write, a send or a recv with MSG_WAITALL that our signal interrupts in the middle returns a short count, which a
+ * program without handlers never sees from a blocking descriptor: the rest is moved too. */
 #include "agent/wait.h"
 
 #include <dlfcn.h>
@@ -93,8 +93,8 @@ static OWN_CALL NOINLINE bool again(int fd, bool out, wait_mark *m, uint64_t *de
         r_;                                                                                        \
     })
 
-/* A call that moved r of n bytes.  Was it cut short by our signal alone?  What ends the rest is found again by the
- * program's next call, or was a reason to stop in any case: the error is not told. */
+/* Reports whether our signal may have ended a call that moved r of n bytes.  An error of the rest is dropped: the
+ * program's next call gets it, as behind any short count. */
 static inline bool cut_short(ssize_t r, size_t n, const wait_mark *m)
 {
     return UNLIKELY(r > 0 && (size_t)r < n && signals_delivered.ours != m->before.ours);

@@ -1,13 +1,13 @@
-/* syscall(2) of the program: what it asks for goes where libc's own function for it would go.
+/* syscall(2): a call by number gets the treatment of libc's function for that call.
  *
- * Numbers that concern us go to syscall_ours by a table of a byte each; all others jump to libc's with registers and
- * stack as they came, so that a clone or vfork made this way returns where it should.
+ * A table selects the numbers that go to syscall_ours; all others jump to libc's function with registers and stack
+ * as they came, so that a clone or vfork made this way returns where it should.
  *
  *   waits        made again when only our signal ended them (agent/wait.h)
  *   privileges   prctl, capset, unshare, setns, seccomp: as in interpose_privilege.c
  *   departures   execve, execveat, exit_group: as in interpose.c
  *
- * System calls that a program or a library makes by an instruction of its own do not come here. */
+ * System calls that a program or a library makes by an instruction of its own are not seen here. */
 #include "agent/life.h"
 #include "agent/wait.h"
 
@@ -88,7 +88,7 @@ typedef long (*real_call)(long, ...);
 
 static long find_and_call(long nr, long a, long b, long c, long d, long e, long f);
 
-/* libc's; until the constructor has run, who finds it. */
+/* libc's function; before the constructor has run, a function that looks it up first. */
 real_call syscall_real __attribute__((visibility("hidden"))) = (real_call)(void *)find_and_call;
 
 __attribute__((constructor(101))) static void find_real(void)

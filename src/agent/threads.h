@@ -28,13 +28,15 @@ typedef enum thread_state {
 typedef struct thread_rest {
     uint64_t
         cpu; /* its CPU clock when its stack was taken; while it stands still the stack holds */
-    uint64_t tick; /* of the wall clock, when it was last in a round; 0: never */
-    uint32_t book; /* the number of the book that the next three are positions in */
+    uint64_t tick;     /* of the wall clock, when it was last in a round; 0: never */
+    uint64_t switches; /* before it was asked while it waited */
+    uint32_t book;     /* the number of the book that the next three are positions in */
     uint32_t stack, link, attrs;
     uint32_t slot; /* number + 1 of a slot that it has not answered; 0: none */
     char state;
     char wchan[TASK_WCHAN];
     bool settled; /* it waited: cpu, stack, state and wchan are known */
+    bool asked;   /* in the last round, while it waited: the kernel did not tell where */
 } thread_rest;
 
 typedef struct thread_record {

@@ -1,4 +1,4 @@
-/* agent/trampoline.h - counts calls of the program's signal handlers without being seen.
+/* agent/trampoline.h - counts the calls of the program's signal handlers, invisibly.
  *
  * While the capture runs, interposed calls of sigaction and its like install a stub in place of the program's
  * handler.  The stub counts (agent/signal/delivered.h) and jumps to the handler: same arguments, same stack,

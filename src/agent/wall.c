@@ -194,10 +194,16 @@ static void count_stack(const raw_sample *raw, capture_counts *n)
 
 void wall_enter(wall *w, const raw_sample *raw, seat *s, capture_counts *n)
 {
+    thread_rest *r = &s->t->rest;
     count_stack(raw, n);
-    if (into_book(w, raw, s)) return;
-    s->stack = NO_THREAD;
-    n->batch_full++;
+    if (!into_book(w, raw, s)) {
+        s->stack = NO_THREAD;
+        n->batch_full++;
+    }
+    r->book = w->book_number;
+    r->stack = s->stack;
+    r->link = s->link;
+    r->attrs = s->attrs;
 }
 
 static void collect_answer(wall *w, seat *s, capture_counts *n)

@@ -86,17 +86,14 @@ static blocked_how walk(wall *w, int dir, seat *s)
     return how;
 }
 
-static void keep(const wall *w, const seat *s)
+/* The stack is in r already. */
+static void settle(const seat *s)
 {
     thread_rest *r = &s->t->rest;
     r->cpu = s->cpu;
-    r->book = w->book_number;
-    r->stack = s->stack;
-    r->link = s->link;
-    r->attrs = s->attrs;
     r->state = s->state;
     memcpy(r->wchan, s->wchan, sizeof r->wchan);
-    r->settled = s->cpu && s->stack != NO_THREAD;
+    r->settled = s->cpu && r->stack != NO_THREAD;
 }
 
 static blocked_how look_asleep(wall *w, int dir, seat *s, capture_counts *n)
@@ -105,22 +102,40 @@ static blocked_how look_asleep(wall *w, int dir, seat *s, capture_counts *n)
     blocked_how how = walk(w, dir, s);
     if (how != BLOCKED_TAKEN) return how;
     wall_enter(w, w->raw, s, n);
-    keep(w, s);
+    settle(s);
     return how;
 }
 
 /* ---- threads that run ---- */
 
-static seat_how look_awake(const wall *w, int dir, const seat *s)
+static seat_how look_awake(const wall *w, int dir, const seat *s, task_status *st)
 {
     char buf[4096];
-    task_status st;
     if (s->state == 'T' || s->state == 't') return SEAT_STUCK;
-    if (!task_status_parse(task_read(dir, s->t->face.tid, "status", buf, sizeof buf), &st))
+    if (!task_status_parse(task_read(dir, s->t->face.tid, "status", buf, sizeof buf), st))
         return SEAT_EMPTY;
-    if (filters_added(&st)) return SEAT_EMPTY; /* it may not even return from a handler */
-    if (st.blocked >> (w->o.sig - 1) & 1) return SEAT_BLOCKED;
+    if (filters_added(st)) return SEAT_EMPTY; /* it may not even return from a handler */
+    if (st->blocked >> (w->o.sig - 1) & 1) return SEAT_BLOCKED;
     return slot_settled(s->t) ? SEAT_ASK : SEAT_STUCK;
+}
+
+/* A thread that waits and whose place cannot be read: the program has changed its user and is not dumpable, or may not
+ * call process_vm_readv.  It is asked, and not again as long as it went straight back to its wait: one voluntary switch
+ * more, and then its clock stands still. */
+static seat_how look_unreadable(const wall *w, int dir, seat *s, bool asked)
+{
+    task_status st = {0};
+    thread_rest *r = &s->t->rest;
+    seat_how how = look_awake(w, dir, s, &st);
+    if (how != SEAT_ASK) return how;
+    if (asked && r->book == w->book_number && st.switches == r->switches + 1) {
+        settle(s);
+        rest(s);
+        return SEAT_AT_REST;
+    }
+    r->asked = true;
+    r->switches = st.switches;
+    return SEAT_ASK;
 }
 
 enum { LOOKS = 3 }; /* at a thread that changes while it is looked at */
@@ -130,12 +145,14 @@ static seat_how look_closer(wall *w, int dir, seat *s, capture_counts *n)
     task_stat stat;
     for (int i = 0; i < LOOKS; i++) {
         if (!look_stat(w, dir, s, &stat)) return SEAT_EMPTY;
-        s->t->rest.settled = false;
+        bool asked = s->t->rest.asked;
+        s->t->rest.asked = s->t->rest.settled = false;
         s->state = stat.state;
         s->wchan[0] = 0;
-        if (stat.state != 'S' && stat.state != 'D') return look_awake(w, dir, s);
+        if (stat.state != 'S' && stat.state != 'D') return look_awake(w, dir, s, &(task_status){0});
         blocked_how how = look_asleep(w, dir, s, n);
-        if (how != BLOCKED_MOVED) return how == BLOCKED_TAKEN ? SEAT_WALKED : SEAT_BLOCKED;
+        if (how == BLOCKED_TAKEN) return SEAT_WALKED;
+        if (how == BLOCKED_UNKNOWN) return look_unreadable(w, dir, s, asked);
     }
     return SEAT_STUCK;
 }

@@ -8,7 +8,7 @@ typedef enum seat_how {
     SEAT_EMPTY,   /* ended, ours, or left out */
     SEAT_AT_REST, /* its stack is known */
     SEAT_WALKED,  /* waits: its stack was taken without a signal */
-    SEAT_BLOCKED, /* runs and blocks the signal, or waits and the kernel does not tell where */
+    SEAT_BLOCKED, /* blocks the signal, and runs or cannot be read */
     SEAT_STUCK,   /* has not answered an earlier round, is stopped, or changes all the time */
     SEAT_ASK,
     SEAT_ASKED, /* its slot is armed */
@@ -52,5 +52,6 @@ struct wall {
  * read. */
 NODISCARD bool wall_look(wall *w, capture_counts *n);
 
-/* Counts how a stack ended and puts it and its context into the book.  The seat has no stack when the book is full. */
+/* Counts how a stack ended and puts it and its context into the book, for the seat and for later rounds.  There is no
+ * stack when the book is full. */
 void wall_enter(wall *w, const raw_sample *raw, seat *s, capture_counts *n);

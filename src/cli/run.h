@@ -5,6 +5,7 @@
  *   run_take     the collector's wishes; takes what it hands on, and sends it where it shall go
  *   run_collect  the parts of all processes -> one model with names
  *   run_report   what was captured, lost and accounted for
+ *   run_advice   what to do about frames without names
  *   run_out      all of it for people; run_json for machines */
 #pragma once
 #include "agent/config.h"
@@ -89,6 +90,9 @@ void run_tell(run *r);
 void run_tell_json(run *r);
 /* "ended with status 3", "was killed by SIGSEGV (segmentation fault)" */
 void run_ending(buf *b, int status);
+
+/* What to do about the names of one binary, as a sentence; false: nothing, or nothing worth it. */
+bool run_advice(const run *r, const symbolized *s, buf *t);
 
 /* Counters of the agents that mean a loss, those that are not 0. */
 typedef struct run_loss {

@@ -101,8 +101,9 @@ static bool series_quick(void *who, const day_block *b, const tables *t, filter_
     const store_selector *q = &x->k.f.q;
     if (open || q->trace_id || q->span_id || q->profile_id) return true;
     if (b->series != x->last) {
-        uint32_t i =
-            series_of(x, &b->series->s.resource, &b->series->s.scope, &t->m, &b->series->s.head);
+        const block_series *s = &b->series->s;
+        profile head = series_head_profile(&s->head);
+        uint32_t i = series_of(x, &s->resource, &s->scope, &t->m, &head);
         if (i == UINT32_MAX) return no_room(e);
         x->last = b->series;
         x->last_at = i;

@@ -1,4 +1,8 @@
-/* Types and how many samples each has, without looking at what else a series is. */
+/* Types and how many samples each has, without looking at what else a series is.
+ *
+ * Counts decide between types.  Where the series of all files have one type, the first samples that are found settle it, and the
+ * other blocks are not looked up: with many series that is half of the work of a query.  Items of the journal are read in any
+ * case; when they have another type, all blocks are counted after all. */
 #include "store/answer.h"
 
 #include "base/ban.h"
@@ -9,6 +13,7 @@ typedef struct typing {
     builder copy;
     store_type_list *out;
     hash_index by_type;
+    bool one; /* the series of all files have one type */
 } typing;
 
 static bool no_room(err *e)
@@ -16,14 +21,14 @@ static bool no_room(err *e)
     return err_set(e, ERR_LIMIT, "the answer does not fit the memory budget");
 }
 
-static bool add(typing *x, const model *m, const profile *p, uint64_t n_samples, err *e)
+static bool add(typing *x, const model *m, value_type of, uint64_t n_samples, err *e)
 {
-    str type = m->dict.strings.v[p->sample_type.type],
-        unit = m->dict.strings.v[p->sample_type.unit];
+    str type = m->dict.strings.v[of.type], unit = m->dict.strings.v[of.unit];
     if (!hash_index_room(&x->by_type, x->a)) return no_room(e);
     uint64_t h = hash_bytes(type.p, type.n, hash_bytes(unit.p, unit.n, x->by_type.seed));
     uint32_t i = hash_first(&x->by_type, h);
     x->k.n_found += n_samples;
+    x->k.blocks_done |= x->one && n_samples;
     for (uint32_t at; hash_next(&x->by_type, &i, h, &at); i++) {
         store_type *t = &x->out->v[at];
         if (str_eq(t->type, type) && str_eq(t->unit, unit)) return t->n_samples += n_samples, true;
@@ -44,7 +49,7 @@ static bool on_block(void *who, const day_block *b, const tables *t, filter_open
     const store_selector *q = &x->k.f.q;
     if (open || q->trace_id || q->span_id || q->profile_id) return true;
     *done = true;
-    return add(x, &t->m, &b->series->s.head, b->n_samples, e);
+    return add(x, &t->m, b->series->s.head.sample_type, b->n_samples, e);
 }
 
 static bool on_chunk(void *who, const chunk *c, err *e)
@@ -55,24 +60,69 @@ static bool on_chunk(void *who, const chunk *c, err *e)
         chosen y;
         bool yes;
         if (!choose_any(&x->k, c, i, &y, &yes, e)) return false;
-        if (yes && !add(x, c->m, p, p->n_samples, e)) return false;
+        if (yes && !add(x, c->m, p->sample_type, p->n_samples, e)) return false;
     }
     return true;
+}
+
+/* Of those that the selector's type leaves. */
+static bool have_one_type(const reader *r, const filter *f)
+{
+    str type = {0}, unit = {0};
+    bool found = false;
+    for (size_t i = 0; i < r->n_days; i++) {
+        const day *d = r->days[i];
+        const str *text = d->t.m.dict.strings.v;
+        value_type last = {0};
+        for (size_t k = 0; k < d->series.n; k++) {
+            value_type t = d->series.v[k].s.head.sample_type;
+            if (k && t.type == last.type && t.unit == last.unit) continue;
+            last = t;
+            if (!filter_type(f, text[t.type], text[t.unit])) continue;
+            if (found && (!str_eq(type, text[t.type]) || !str_eq(unit, text[t.unit]))) return false;
+            found = true;
+            type = text[t.type];
+            unit = text[t.unit];
+        }
+    }
+    return found;
+}
+
+/* *again: blocks were left out, but there are several types. */
+static bool count_types(typing *x, reader *r, const store_selector *q, const store_budget *b,
+                        bool all, store_answer *answer, bool *again, err *e)
+{
+    *x->out = (store_type_list){0};
+    x->by_type = (hash_index){0};
+    x->k = (look){0};
+    if (!look_open(&x->k, q, b, answer, r->world, e)) return false;
+    x->k.a = x->a;
+    x->k.who = x;
+    x->k.quick = on_block;
+    x->k.chunk = on_chunk;
+    x->k.columns = BLOCK_TIMES | BLOCK_VALUES;
+    bool ok = reader_begin(r, e);
+    x->one = ok && !all && have_one_type(r, &x->k.f);
+    ok = ok && reader_look(r, &x->k, e);
+    reader_end(r);
+    look_close(&x->k, r->world);
+    *again = ok && x->k.blocks_done && x->out->n > 1;
+    return ok;
 }
 
 bool answer_types(reader *r, const store_selector *q, const store_budget *b, arena *a,
                   store_type_list *out, store_answer *answer, err *e)
 {
-    *out = (store_type_list){0};
     typing x = {.a = a, .copy = {.a = a}, .out = out};
-    if (!look_open(&x.k, q, b, answer, r->world, e)) return false;
-    x.k.a = a;
-    x.k.who = &x;
-    x.k.quick = on_block;
-    x.k.chunk = on_chunk;
-    x.k.columns = BLOCK_TIMES | BLOCK_VALUES;
-    bool ok = reader_begin(r, e) && reader_look(r, &x.k, e);
-    reader_end(r);
-    look_close(&x.k, r->world);
-    return ok;
+    store_answer own = {0};
+    store_budget left = b ? *b : (store_budget){0};
+    bool again;
+    if (!answer) answer = &own;
+    if (!count_types(&x, r, q, &left, false, answer, &again, e)) return false;
+    if (!again) return true;
+    uint64_t spent = answer->ns;
+    if (left.max_ns) left.max_ns = left.max_ns > spent ? left.max_ns - spent : 1;
+    if (!count_types(&x, r, q, &left, true, answer, &again, e)) return false;
+    answer->ns += spent;
+    return true;
 }

@@ -74,11 +74,28 @@ bool marks_have(str marks, uint32_t mark);
 
 /* ---- reading ---- */
 
+/* What the profiles of a series have in common; strings of the file's tables.  Not a `profile`, which is five times as large: a
+ * reader keeps one of these for each series. */
+typedef struct series_head {
+    value_type sample_type, period_type;
+    int64_t period;
+    bool has_sample_type;
+} series_head;
+
+/* A profile that has these and nothing else. */
+static inline profile series_head_profile(const series_head *h)
+{
+    return (profile){.sample_type = h->sample_type,
+                     .period_type = h->period_type,
+                     .period = h->period,
+                     .has_sample_type = h->has_sample_type};
+}
+
 /* The series that a block belongs to. */
 typedef struct block_series {
     resource resource;
     scope scope;
-    profile head;       /* types and period; strings of the file's tables */
+    series_head head;
     u32s stacks, lists; /* of the file, by number of the series */
     u32s profile_lists; /* that its profiles have */
 } block_series;

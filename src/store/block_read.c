@@ -85,9 +85,10 @@ static bool take_profiles(loader *l)
     b->payload = format ? (uint64_t *)wide(l, n) : NULL;
     if (!b->payload || !b->m.profiles.v || !b->facts) return false;
     uint64_t all = 0;
+    const profile head = series_head_profile(&l->s->head);
     for (size_t i = 0; i < n; all += l->samples[i++]) {
         profile *p = &b->m.profiles.v[i];
-        *p = l->s->head;
+        *p = head;
         p->n_samples = l->samples[i];
         p->time_unix_nano = (uint64_t)time[i];
         p->duration_nano = (uint64_t)duration[i];

@@ -166,6 +166,17 @@ static bool begin_anew(day *d, err *e)
     return tables_init(&d->t, &d->a) || err_set(e, ERR_LIMIT, "the memory budget is spent");
 }
 
+/* Room for the series of the file, exactly: doubling would leave up to half of it empty, and reader_end closes files that take more
+ * memory than it may keep. */
+static bool reserve_series(day *d, err *e)
+{
+    uint64_t n;
+    if (d->series.n) return true;
+    return database_number(&d->db, "SELECT count(*) FROM series", &n, e) &&
+           (vec_reserve(&d->a, &d->series, n) ||
+            err_set(e, ERR_LIMIT, "the memory budget is spent"));
+}
+
 static bool take_new(day *d, zipper *z, err *e)
 {
     uint64_t was = d->finished;
@@ -174,6 +185,7 @@ static bool take_new(day *d, zipper *z, err *e)
     if (d->finished != was && d->tables_row && !begin_anew(d, e)) return false;
     return take_rows(d, "SELECT id, data FROM tables WHERE id > ? ORDER BY id", "tables",
                      &d->tables_row, row_tables, z, e) &&
+           reserve_series(d, e) &&
            take_rows(d, "SELECT id, data FROM series WHERE id > ? ORDER BY id", "series",
                      &d->series_row, row_series, z, e) &&
            take_rows(d, "SELECT id, data, series FROM local WHERE id > ? ORDER BY id", "local",

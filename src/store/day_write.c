@@ -101,7 +101,7 @@ uint32_t day_writer_local(day_writer *w, uint32_t series_i, local_kind kind, uin
     return (uint32_t)(list->n - 1);
 }
 
-static void put_head(buf *b, const profile *p)
+static void put_head(buf *b, const series_head *p)
 {
     put_varint(b, p->sample_type.type);
     put_varint(b, p->sample_type.unit);
@@ -114,7 +114,7 @@ static void put_head(buf *b, const profile *p)
 static uint32_t series_of(day_writer *w, graft *g, const profile *p)
 {
     const scope *s = &g->m->scopes.v[p->scope];
-    profile head = *p;
+    series_head head = {.period = p->period, .has_sample_type = p->has_sample_type};
     head.sample_type =
         (value_type){graft_string(g, p->sample_type.type), graft_string(g, p->sample_type.unit)};
     head.period_type =

@@ -10,7 +10,8 @@ bool makes_no_sum(const model *m, const profile *p)
 
 bool series_makes_no_sum(const block_series *s, const tables *t)
 {
-    if (profile_is_level(&t->m, &s->head)) return true;
+    profile head = series_head_profile(&s->head);
+    if (profile_is_level(&t->m, &head)) return true;
     for (size_t i = 0; i < s->profile_lists.n; i++)
         if (profile_is_cumulative(&t->m, &(profile){.attrs = t->lists.v[s->profile_lists.v[i]]}))
             return true;

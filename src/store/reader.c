@@ -438,7 +438,7 @@ static bool look_at_series(reader *r, look *k, day *d, const day_series *s, err 
     if (!may) return true;
     sqlite3_stmt *q = day_blocks(d, s, k->f.q.start, k->f.q.end, e);
     bool ok = q != NULL, more = true;
-    while (ok && !look_over(k, r->world)) {
+    while (ok && !k->blocks_done && !look_over(k, r->world)) {
         day_block b;
         ok = day_next(d, q, &b, &more, e);
         if (!ok || !more) break;
@@ -452,7 +452,7 @@ static bool look_at_day(reader *r, look *k, day *d, err *e)
 {
     k->begun = false;
     if (!filter_dict(&k->f, &d->t.m, e)) return false;
-    for (size_t i = 0; i < d->series.n && !look_over(k, r->world); i++)
+    for (size_t i = 0; i < d->series.n && !k->blocks_done && !look_over(k, r->world); i++)
         if (!look_at_series(r, k, d, &d->series.v[i], e)) return false;
     return true;
 }

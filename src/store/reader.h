@@ -97,7 +97,8 @@ typedef struct look {
     bool (*quick)(void *who, const day_block *b, const tables *t, filter_open_rules open,
                   bool covered, bool *done, err *e);
     bool (*chunk)(void *who, const chunk *c, err *e);
-    bool payloads; /* original payloads are wanted */
+    bool payloads;    /* original payloads are wanted */
+    bool blocks_done; /* a visitor sets it: it needs no more blocks of files, only items */
 } look;
 
 NODISCARD bool look_open(look *k, const store_selector *q, const store_budget *b,

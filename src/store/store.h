@@ -255,7 +255,8 @@ typedef struct store_type {
 } store_type;
 
 typedef VEC(store_type) store_type_list;
-/* Types of the selection, in the order in which they are found.  Counts are of whole blocks. */
+/* Types of the selection, in the order in which they are found.  Counts are of whole blocks; where there is one type alone, not all of
+ * them may have been counted. */
 NODISCARD bool store_list_types(store *s, const store_selector *q, const store_budget *b, arena *a,
                                 store_type_list *out, store_answer *answer, err *e);
 

@@ -93,7 +93,14 @@ static inline void code_epilogue(const uint8_t *code, size_t at, code_exit *x)
             return;
         }
     }
-    code_sp_move(p, (size_t)(p - code), x);
+    size_t n = code_sp_move(p, (size_t)(p - code), x);
+    p -= n; /* Go reloads it: mov n(%rsp), %rbp; add $m, %rsp */
+    if (n && !x->reload && p - code >= 5 && p[-5] == 0x48 && p[-4] == 0x8b && p[-3] == 0x6c &&
+        p[-2] == 0x24 && p[-1] < 0x80)
+        x->fp = p[-1] + 1u;
+    else if (n && !x->reload && p - code >= 8 && p[-8] == 0x48 && p[-7] == 0x8b && p[-6] == 0xac &&
+             p[-5] == 0x24)
+        x->fp = code_u32(p - 4) + 1;
 }
 
 /* The next place in code[from .. n) that may be a ret. */

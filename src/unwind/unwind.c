@@ -60,7 +60,7 @@ unwind_result unwind(unwind_snapshot *s, const unwind_regs *from, const unwind_s
                      uintptr_t *pcs, size_t max)
 {
     walk k = {.w = walk_window(from->sp, stack, NULL),
-              .f = {*from, true},
+              .f = {.r = *from, .exact = true},
               .stack = stack,
               .known = KNOWN_ALL,
               .end = UNWIND_CAPPED};
@@ -71,7 +71,7 @@ unwind_result unwind_copy(unwind_snapshot *s, const unwind_regs *from, unsigned 
                           const stack_copy *c, uintptr_t *pcs, size_t max)
 {
     walk k = {.w = walk_window(from->sp, NULL, c),
-              .f = {*from, true},
+              .f = {.r = *from, .exact = true},
               .copy = c,
               .known = known,
               .end = UNWIND_CAPPED};

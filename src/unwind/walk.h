@@ -19,6 +19,7 @@ typedef struct window {
 typedef struct frame {
     unwind_regs r;
     bool exact; /* pc is the next instruction, not one behind a call */
+    bool guess; /* no rule led here */
 } frame;
 
 typedef struct walk {

@@ -152,9 +152,12 @@ static void *run(void *arg)
     return NULL;
 }
 
-int main(void)
+/* An argument: not dumpable, as a process that has changed its user. */
+int main(int argc, char **argv)
 {
     char c;
+    (void)argv;
+    prctl(PR_SET_DUMPABLE, argc == 1);
     struct sockaddr_storage none;
     memset(&none, 0, sizeof none);
     first = pthread_self();

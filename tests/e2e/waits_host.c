@@ -3,8 +3,6 @@
  *   waits_host calls N THREADS [NAME...]   each call N times in each thread, beside a busy thread
  *   waits_host sleeps N THREADS            sleep(1)
  *   waits_host raw N THREADS               some of them by an instruction of its own
- *   waits_host alarms N                    a timer of the program's own interrupts each call
- *   waits_host handlers                    what sigaction and its like show of the program's handlers
  *
  * Prints a line a call: name, calls, failures with EINTR, returns before the time was over, other failures. */
 #include <errno.h>
@@ -133,57 +131,22 @@ static void close_place(place *p)
 #define CALL(name) static int call_##name(place *p)
 #define UNUSED (void)p
 
-CALL(usleep)
-{
-    UNUSED;
-    return RESULT(usleep(WAIT_MS * 1000));
-}
-CALL(nanosleep)
-{
-    UNUSED;
-    struct timespec t = ms(WAIT_MS);
-    return RESULT(nanosleep(&t, &t));
-}
-CALL(clock_nanosleep)
-{
-    UNUSED;
-    struct timespec t = ms(WAIT_MS);
-    return clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
-}
-CALL(clock_nanosleep_boot)
-{
-    UNUSED;
-    struct timespec t = ms(WAIT_MS);
-    return clock_nanosleep(CLOCK_BOOTTIME, 0, &t, NULL);
-}
+/* A call a line where it fits. */
+/* clang-format off */
+CALL(usleep) { UNUSED; return RESULT(usleep(WAIT_MS * 1000)); }
+CALL(nanosleep) { UNUSED; struct timespec t = ms(WAIT_MS); return RESULT(nanosleep(&t, &t)); }
+CALL(clock_nanosleep) { UNUSED; struct timespec t = ms(WAIT_MS); return clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL); }
+CALL(clock_nanosleep_boot) { UNUSED; struct timespec t = ms(WAIT_MS); return clock_nanosleep(CLOCK_BOOTTIME, 0, &t, NULL); }
 CALL(clock_nanosleep_abs)
 {
     UNUSED;
     struct timespec t = at(now_of(CLOCK_MONOTONIC) + WAIT_MS * 1000000);
     return clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
-CALL(thrd_sleep)
-{
-    UNUSED;
-    struct timespec t = ms(WAIT_MS);
-    return thrd_sleep(&t, NULL) == -1 ? EINTR : 0;
-}
-CALL(poll)
-{
-    struct pollfd f = {p->pipe[0], POLLIN, 0};
-    return RESULT(poll(&f, 1, WAIT_MS));
-}
-CALL(poll_chk)
-{
-    struct pollfd f = {p->pipe[0], POLLIN, 0};
-    return RESULT(__poll_chk(&f, 1, WAIT_MS, sizeof f));
-}
-CALL(ppoll)
-{
-    struct pollfd f = {p->pipe[0], POLLIN, 0};
-    struct timespec t = ms(WAIT_MS);
-    return RESULT(ppoll(&f, 1, &t, NULL));
-}
+CALL(thrd_sleep) { UNUSED; struct timespec t = ms(WAIT_MS); return thrd_sleep(&t, NULL) == -1 ? EINTR : 0; }
+CALL(poll) { struct pollfd f = {p->pipe[0], POLLIN, 0}; return RESULT(poll(&f, 1, WAIT_MS)); }
+CALL(poll_chk) { struct pollfd f = {p->pipe[0], POLLIN, 0}; return RESULT(__poll_chk(&f, 1, WAIT_MS, sizeof f)); }
+CALL(ppoll) { struct pollfd f = {p->pipe[0], POLLIN, 0}; struct timespec t = ms(WAIT_MS); return RESULT(ppoll(&f, 1, &t, NULL)); }
 CALL(select)
 {
     fd_set in;
@@ -200,11 +163,7 @@ CALL(pselect)
     struct timespec t = ms(WAIT_MS);
     return RESULT(pselect(p->pipe[0] + 1, &in, NULL, NULL, &t, NULL));
 }
-CALL(epoll_wait)
-{
-    struct epoll_event e;
-    return RESULT(epoll_wait(p->epoll, &e, 1, WAIT_MS));
-}
+CALL(epoll_wait) { struct epoll_event e; return RESULT(epoll_wait(p->epoll, &e, 1, WAIT_MS)); }
 CALL(epoll_pwait)
 {
     struct epoll_event e;
@@ -243,36 +202,12 @@ CALL(sigtimedwait)
     return sigtimedwait(&set, NULL, &t) < 0 && errno != EAGAIN ? errno : 0;
 }
 #define TIMED(call) ((call) < 0 && errno != EAGAIN ? errno : 0)
-CALL(recv_timeout)
-{
-    char c;
-    return TIMED(recv(p->sockets[0], &c, 1, 0));
-}
-CALL(recvfrom_timeout)
-{
-    char c;
-    return TIMED(recvfrom(p->sockets[0], &c, 1, 0, NULL, NULL));
-}
-CALL(recvmsg_timeout)
-{
-    struct msghdr m = {0};
-    return TIMED(recvmsg(p->sockets[0], &m, 0));
-}
-CALL(read_timeout)
-{
-    char c;
-    return TIMED(read(p->sockets[0], &c, 1));
-}
-CALL(send_timeout)
-{
-    char c = 0;
-    return TIMED(send(p->full[0], &c, 1, 0));
-}
-CALL(write_timeout)
-{
-    char c = 0;
-    return TIMED(write(p->full[0], &c, 1));
-}
+CALL(recv_timeout) { char c; return TIMED(recv(p->sockets[0], &c, 1, 0)); }
+CALL(recvfrom_timeout) { char c; return TIMED(recvfrom(p->sockets[0], &c, 1, 0, NULL, NULL)); }
+CALL(recvmsg_timeout) { struct msghdr m = {0}; return TIMED(recvmsg(p->sockets[0], &m, 0)); }
+CALL(read_timeout) { char c; return TIMED(read(p->sockets[0], &c, 1)); }
+CALL(send_timeout) { char c = 0; return TIMED(send(p->full[0], &c, 1, 0)); }
+CALL(write_timeout) { char c = 0; return TIMED(write(p->full[0], &c, 1)); }
 CALL(accept_timeout) { return TIMED(accept(p->listener, NULL, NULL)); }
 CALL(semtimedop)
 {
@@ -318,17 +253,8 @@ CALL(syscall_ppoll)
     struct timespec t = ms(WAIT_MS);
     return RESULT(syscall(SYS_ppoll, &f, 1, &t, NULL, 8));
 }
-CALL(syscall_epoll_pwait)
-{
-    struct epoll_event e;
-    return RESULT(syscall(SYS_epoll_pwait, p->epoll, &e, 1, WAIT_MS, NULL, 8));
-}
-CALL(syscall_nanosleep)
-{
-    UNUSED;
-    struct timespec t = ms(WAIT_MS);
-    return RESULT(syscall(SYS_nanosleep, &t, &t));
-}
+CALL(syscall_epoll_pwait) { struct epoll_event e; return RESULT(syscall(SYS_epoll_pwait, p->epoll, &e, 1, WAIT_MS, NULL, 8)); }
+CALL(syscall_nanosleep) { UNUSED; struct timespec t = ms(WAIT_MS); return RESULT(syscall(SYS_nanosleep, &t, &t)); }
 CALL(syscall_clock_nanosleep)
 {
     UNUSED;
@@ -338,19 +264,9 @@ CALL(syscall_clock_nanosleep)
 
 /* These end when the helper says so. */
 CALL(sem_wait) { return RESULT(sem_wait(&p->sem)); }
-CALL(semop)
-{
-    struct sembuf down = {0, -1, 0};
-    return RESULT(semop(p->semaphores, &down, 1));
-}
-CALL(msgrcv)
-{
-    struct {
-        long type;
-        char c;
-    } m;
-    return RESULT(msgrcv(p->queue, &m, 1, 0, 0));
-}
+CALL(semop) { struct sembuf down = {0, -1, 0}; return RESULT(semop(p->semaphores, &down, 1)); }
+CALL(msgrcv) { struct { long type; char c; } m; return RESULT(msgrcv(p->queue, &m, 1, 0, 0)); }
+/* clang-format on */
 
 typedef struct wait_call {
     const char *name;
@@ -539,115 +455,6 @@ static void *wait_raw(void *arg)
     return NULL;
 }
 
-/* ---- alarms of the program's own ---- */
-
-static _Atomic long rung;
-
-static void on_alarm(int sig)
-{
-    (void)sig;
-    rung++;
-}
-
-/* Each call lasts a second unless the alarm ends it after 2 ms. */
-static int interrupted(int which)
-{
-    struct timespec s = {1, 0};
-    struct timeval v = {1, 0};
-    sigset_t none;
-    sigemptyset(&none);
-    switch (which) {
-    case 0: return poll(NULL, 0, 1000) < 0 && errno == EINTR;
-    case 1:
-        return nanosleep(&s, &s) < 0 && errno == EINTR && s.tv_sec == 0 && s.tv_nsec > 500000000;
-    case 2: return select(0, NULL, NULL, NULL, &v) < 0 && errno == EINTR;
-    case 3: return ppoll(NULL, 0, &s, &none) < 0 && errno == EINTR;
-    case 4: return clock_nanosleep(CLOCK_MONOTONIC, 0, &s, &s) == EINTR;
-    case 5: return usleep(999999) < 0 && errno == EINTR;
-    case 6: return sleep(1) == 0 && rung; /* cut to seconds: the time tells */
-    case 7: return pause() < 0 && errno == EINTR;
-    case 8: return sigsuspend(&none) < 0 && errno == EINTR;
-    default: return 1;
-    }
-}
-
-static const char *const interruptible[] = {"poll",  "nanosleep",       "select",
-                                            "ppoll", "clock_nanosleep", "usleep",
-                                            "sleep", "pause",           "sigsuspend"};
-
-/* Blocked but in ppoll and sigsuspend, so that none is lost between arming and waiting. */
-static int alarms(long n)
-{
-    struct sigaction a = {.sa_handler = on_alarm};
-    sigset_t alrm, before;
-    sigemptyset(&alrm), sigaddset(&alrm, SIGALRM);
-    sigaction(SIGALRM, &a, NULL);
-    pthread_t t;
-    pthread_create(&t, NULL, busy, NULL);
-    pthread_kill(t, 0);
-    for (int which = 0; which < 9; which++) {
-        long got = 0, late = 0, lost = 0;
-        int masked = which == 3 || which == 8;
-        if (masked) pthread_sigmask(SIG_BLOCK, &alrm, &before);
-        for (long i = 0; i < n; i++) {
-            struct itimerval in = {.it_value = {0, 2000},
-                                   .it_interval = {0, 2000}}; /* the first may come early */
-            long had = rung;
-            int64_t start = now_of(CLOCK_MONOTONIC);
-            setitimer(ITIMER_REAL, &in, NULL);
-            int ok = interrupted(which);
-            setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
-            got += ok && rung > had;
-            lost += rung == had; /* it returned before the alarm */
-            late += now_of(CLOCK_MONOTONIC) - start > NS / 2;
-        }
-        if (masked) pthread_sigmask(SIG_SETMASK, &before, NULL);
-        printf("%s %ld %ld %ld %ld\n", interruptible[which], n, got, late, lost);
-    }
-    return 0;
-}
-
-/* ---- handlers ---- */
-
-static _Atomic int plain_got, info_got;
-static void plain(int sig) { plain_got += sig; }
-static void info(int sig, siginfo_t *si, void *context)
-{
-    info_got += si->si_signo == sig && si->si_pid == getpid() && context ? sig : 1000;
-}
-
-static int handlers(void)
-{
-    struct sigaction a = {.sa_sigaction = info,
-                          .sa_flags = (int)(SA_SIGINFO | SA_RESETHAND | SA_NODEFER)},
-                     old;
-    sigaddset(&a.sa_mask, SIGUSR2);
-    int bad = 0;
-#define CHECK(x)                                                                                   \
-    if (!(x)) printf("not: %s\n", #x), bad = 1
-    CHECK(signal(SIGUSR1, plain) == SIG_DFL);
-    CHECK(signal(SIGUSR1, plain) == plain);
-    raise(SIGUSR1);
-    CHECK(plain_got == SIGUSR1);
-    CHECK(sigaction(SIGUSR1, NULL, &old) == 0 && old.sa_handler == plain &&
-          old.sa_flags & SA_RESTART);
-    CHECK(sigaction(SIGUSR1, &a, &old) == 0 && old.sa_handler == plain);
-    CHECK(sigaction(SIGUSR1, NULL, &old) == 0 && old.sa_sigaction == info &&
-          sigismember(&old.sa_mask, SIGUSR2) == 1);
-    unsigned known = SA_SIGINFO | SA_RESETHAND | SA_NODEFER | SA_RESTART;
-    CHECK(((unsigned)old.sa_flags & known) == (SA_SIGINFO | SA_RESETHAND | SA_NODEFER));
-    raise(SIGUSR1);
-    CHECK(info_got == SIGUSR1);
-    CHECK(sigaction(SIGUSR1, NULL, &old) == 0 && old.sa_handler == SIG_DFL);
-    CHECK(signal(SIGUSR1, SIG_IGN) == SIG_DFL && signal(SIGUSR1, SIG_DFL) == SIG_IGN);
-    CHECK(sysv_signal(SIGUSR2, plain) == SIG_DFL);
-    raise(SIGUSR2);
-    CHECK(plain_got == SIGUSR1 + SIGUSR2);
-    CHECK(signal(SIGUSR2, SIG_DFL) == SIG_DFL); /* it was reset */
-    puts(bad ? "handlers differ" : "handlers as installed");
-    return bad;
-}
-
 int main(int argc, char **argv)
 {
     struct sigaction a = {.sa_handler = on_usr1};
@@ -655,8 +462,6 @@ int main(int argc, char **argv)
     n_calls = argc > 2 ? atol(argv[2]) : 0;
     int threads = argc > 3 ? atoi(argv[3]) : 1;
     if (threads < 1 || threads > 255) return 2;
-    if (!strcmp(mode, "handlers")) return handlers();
-    if (!strcmp(mode, "alarms")) return alarms(n_calls);
     sigaction(SIGUSR1, &a, NULL); /* a program with handlers is the harder case */
     if (!strcmp(mode, "calls")) {
         for (int i = 0; i < CALLS; i++) {

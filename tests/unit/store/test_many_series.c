@@ -29,7 +29,7 @@ static store *open_store(void)
 }
 
 /* `by_period`: one resource, and periods that differ; otherwise instances of a service. */
-static void put_series(builder *b, uint32_t i, bool by_period)
+static void put_series(builder *b, uint32_t i, bool by_period, str type)
 {
     char text[24];
     snprintf(text, sizeof text, "i%u", by_period ? 0 : i);
@@ -42,7 +42,7 @@ static void put_series(builder *b, uint32_t i, bool by_period)
     builder_resource(b, &(resource){.present = true, .attrs = {&kv, 1}});
     builder_scope(b, NULL);
     profile *p = builder_profile(b);
-    p->sample_type.type = builder_string(b, STR("cpu"));
+    p->sample_type.type = builder_string(b, type);
     p->sample_type.unit = builder_string(b, STR("nanoseconds"));
     p->period = by_period ? (int64_t)i : 10;
     p->time_unix_nano = NOW;
@@ -62,7 +62,7 @@ static int64_t fill(store *s, uint32_t n, bool by_period)
         err e = {0};
         assert_true(builder_init(&b, &a));
         for (uint32_t end = i + A_REQUEST; i < n && i < end; i++)
-            put_series(&b, i, by_period), sum += 1 + i % 7;
+            put_series(&b, i, by_period, STR("cpu")), sum += 1 + i % 7;
         assert_ok(builder_finish(&b, &m, &e), &e);
         assert_ok(store_put(s, &(store_item){.model = &m, .received = NOW}, &e), &e);
         assert_ok(store_commit(s, &e), &e);
@@ -139,6 +139,52 @@ static void test_periods(void **state)
     store_close(s);
 }
 
+static void check_main_type(store *s, uint64_t start, const char *want, uint64_t blocks)
+{
+    arena a = {0};
+    store_answer x;
+    store_selector q = {.start = start};
+    err e = {0};
+    assert_ok(store_main_type(s, &q, NULL, &a, &x, &e), &e);
+    assert_true(str_eq(q.type, str_of(want)));
+    assert_int_equal(x.n_blocks, blocks);
+    arena_free(&a);
+}
+
+static void put_alloc(store *s, uint32_t from, uint32_t n)
+{
+    arena a = {0};
+    builder b;
+    model m;
+    err e = {0};
+    assert_true(builder_init(&b, &a));
+    for (uint32_t i = from; i < from + n; i++) put_series(&b, i, false, STR("alloc"));
+    assert_ok(builder_finish(&b, &m, &e), &e);
+    assert_ok(store_put(s, &(store_item){.model = &m, .received = NOW}, &e), &e);
+    assert_ok(store_commit(s, &e), &e);
+    arena_free(&a);
+}
+
+/* One type in all files: one block says so.  A second type, in the journal or in a file, has to be counted against it. */
+static void test_main_type(void **state)
+{
+    (void)state;
+    enum { OTHER = ALIKE / 2 };
+    err e = {0};
+    store *s = open_store();
+    fill(s, ALIKE, false);
+    assert_ok(store_compact(s, &e), &e);
+    check_main_type(s, 0, "cpu/nanoseconds", 1);
+    check_main_type(s, NOW + 3600 * NS_PER_S, "", 0); /* nothing there: it stays open */
+    put_alloc(s, ALIKE, OTHER);
+    check_main_type(s, 0, "cpu/nanoseconds", ALIKE);
+    put_alloc(s, ALIKE + OTHER, ALIKE);
+    check_main_type(s, 0, "alloc/nanoseconds", ALIKE);
+    assert_ok(store_compact(s, &e), &e);
+    check_main_type(s, 0, "alloc/nanoseconds", ALIKE + OTHER + ALIKE);
+    store_close(s);
+}
+
 static int make_dir(void **state)
 {
     (void)state;
@@ -154,6 +200,7 @@ static int remove_dir(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_resources),
-                                       cmocka_unit_test(test_periods)};
+                                       cmocka_unit_test(test_periods),
+                                       cmocka_unit_test(test_main_type)};
     return cmocka_run_group_tests_name("many_series", tests, make_dir, remove_dir);
 }

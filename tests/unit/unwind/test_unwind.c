@@ -31,6 +31,17 @@ static unwind_snapshot *snapshot(void)
     return s;
 }
 
+/* Code made at run time: `call *%rax` again and again, so that every even address is behind a call. */
+static int map_jit(void **state)
+{
+    (void)state;
+    unsigned char *p = mmap((void *)(uintptr_t)JIT, 4096, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (p != (void *)(uintptr_t)JIT) return -1;
+    for (size_t i = 0; i < 4096; i += 2) p[i] = 0xff, p[i + 1] = 0xd0;
+    return 0;
+}
+
 static uintptr_t words[WORDS];
 
 static uintptr_t at(size_t i) { return (uintptr_t)&words[i]; }
@@ -312,5 +323,5 @@ int main(void)
         cmocka_unit_test(test_missed),      cmocka_unit_test(test_copy),
         cmocka_unit_test(test_copy_bounds),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, map_jit, NULL);
 }
