@@ -222,7 +222,7 @@ static void cfa_expression(cfi_machine *m, rd b)
     s->reg = op - OP_BREG0;
     s->offset = near(offset);
     s->add = how == CFA_REG ? 0 : near(add);
-    if (!b.failed && !rd_left(&b)) s->how = how;
+    if (!b.failed && !rd_left(&b)) s->how = (uint8_t)how;
 }
 
 static void place_expression(cfi_machine *m, uint64_t reg, rd b)
