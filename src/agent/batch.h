@@ -71,7 +71,7 @@ typedef struct agent_attrs {
     X(truncated, "stacks cut at the limit of frames")                                              \
     X(broken, "stacks that ended before the first function of their thread")                       \
     X(no_register, "stacks of waiting threads that ended at a register nobody knows")              \
-    X(guessed, "frames crossed by a frame pointer because their code has no unwind table")         \
+    X(guessed, "frames crossed without an unwind rule")                                            \
     X(tables_over,                                                                                 \
       "objects whose unwind table did not fit KILN_UNWIND_MEMORY: whole stacks, more CPU")         \
     X(threads_lost, "threads not watched: too many, or the kernel gave no timer")                  \

@@ -4,12 +4,12 @@
  * The frame is found by its own contents: the pair (saved fp, return address) above sp, where the instruction before the
  * return address is a call of this very function.  A stale pair of an earlier call can look the same, so:
  *     a direct call must lead to the start of the function (by its FDE), perhaps through a stub of .plt
- *     an indirect call counts only if the saved fp leads to another pair, and so on to the end of the copy
+ *     an indirect call counts only if the rule of the caller leads to a call of the caller, judged in the same way
  *     CFA is a multiple of 16, as the ABI requires at every call */
 #include "unwind/code.h"
 #include "unwind/walk.h"
 
-enum { FRAME_MAX = 64 << 10, CHAIN_MIN = 2 };
+enum { FRAME_MAX = 64 << 10 };
 
 /* Where a stub of .plt leads: [endbr64] [bnd] jmp *slot(%rip).  0: not a stub. */
 static uintptr_t stub_target(unwind_snapshot *s, uintptr_t at)
@@ -40,18 +40,31 @@ static bool enters(unwind_snapshot *s, uintptr_t target, uintptr_t start)
     return hit.start != target && stub_target(s, target) == start;
 }
 
-/* Saved frame pointers lead upwards through pairs with plausible return addresses. */
-static bool chain_holds(walk *k, unwind_snapshot *s, uintptr_t fp, lookup *l)
+/* The start of the function that holds pc; 0: its object does not know. */
+static uintptr_t function_start(unwind_snapshot *s, uintptr_t pc)
 {
-    for (unsigned i = 0; i < CHAIN_MIN; i++) {
-        uintptr_t next, ra, target;
-        if (!fp) return i > 0;
-        if (fp % 8 || !fetch(&k->w, fp, &next, true) || !fetch(&k->w, fp + 8, &ra, true))
-            return false;
-        if (!walk_returns(s, ra, l, &target) || (next && next <= fp)) return false;
-        fp = next;
+    const unwind_object *o = walk_object(s, pc);
+    object_hit hit = {0};
+    if (o) (void)object_rule(o, pc, &hit);
+    return (uintptr_t)hit.start;
+}
+
+/* With the caller at `ra`, whose sp and fp were `sp` and `fp`: does its own rule lead to a call, and if that is a direct
+ * one, to a call of the caller? */
+static bool caller_holds(walk *k, unwind_snapshot *s, uintptr_t ra, uintptr_t sp, uintptr_t fp,
+                         lookup *l)
+{
+    uint32_t rule = rule_at(s, ra - 1, l);
+    uintptr_t cfa = rule_offset(rule), next, target;
+    switch (rule_kind(rule)) {
+    case RULE_SP: cfa += sp; break;
+    case RULE_FP: cfa += fp; break;
+    case RULE_END: return true;
+    default: return false;
     }
-    return true;
+    if (cfa <= sp || !fetch(&k->w, cfa - 8, &next, true) || !walk_returns(s, next, l, &target))
+        return false;
+    return !target || enters(s, target, function_start(s, ra - 1));
 }
 
 static bool find_frame(walk *k, unwind_snapshot *s, uintptr_t start, lookup *l, uintptr_t *fp)
@@ -60,7 +73,7 @@ static bool find_frame(walk *k, unwind_snapshot *s, uintptr_t start, lookup *l, 
     for (uintptr_t at = first; at - first < FRAME_MAX; at += 16) { /* CFA - 16 */
         if (!fetch(&k->w, at, &saved, true) || !fetch(&k->w, at + 8, &ra, true)) return false;
         if (!walk_returns(s, ra, l, &target)) continue;
-        bool ours = target ? enters(s, target, start) : chain_holds(k, s, saved, l);
+        bool ours = target ? enters(s, target, start) : caller_holds(k, s, ra, at + 16, saved, l);
         if (!ours) continue;
         *fp = at;
         return true;

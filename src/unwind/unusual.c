@@ -75,7 +75,8 @@ static bool saved(walk *k, uint8_t how, int32_t at, uintptr_t cfa, uintptr_t *v,
     return fetch(&k->w, place, v, true);
 }
 
-static bool step_wide(walk *k, const wide_rule *w)
+/* Out of line, so that walk_unusual() has no frame of its own beside walk_guess()'s: handlers have little stack. */
+static NOINLINE bool step_wide(walk *k, const wide_rule *w)
 {
     uintptr_t cfa, fp = k->f.r.fp, third = k->f.r.third, ra = 0;
     unsigned known = k->known;
@@ -99,7 +100,7 @@ static bool step_wide(walk *k, const wide_rule *w)
 /* ---- signals ---- */
 
 /* The kernel put the whole context of the interrupted code on the stack; that may be another stack. */
-static bool step_signal(walk *k)
+static NOINLINE bool step_signal(walk *k)
 {
     uintptr_t c = k->f.r.sp + SIGNAL_CONTEXT;
     if (c % 8 != 0 || !reach(&k->w, c + CONTEXT_FIRST) || !reach(&k->w, c + CONTEXT_LAST))

@@ -31,11 +31,11 @@ ALWAYS_INLINE bool step(walk *k, unwind_snapshot *s, uintptr_t pc, lookup *l, bo
     return more;
 }
 
-/* Running a program takes about 1 KiB of stack (docs/unwind.md).  An alternate stack may be smaller than that: the kernel
- * wrote its bounds into the context. */
+/* Finding a rule on demand takes up to 2.2 KiB of stack, from here on; the rest of the walk less than 1 KiB
+ * (unwind_ends measures it).  An alternate stack may be smaller than that: the kernel wrote its bounds into the context. */
 static bool lean(const unwind_regs *from, const unwind_stack *stack)
 {
-    enum { ROOM = 1536 };
+    enum { ROOM = 2304 };
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     if (stack && here - stack->lo < ROOM) return true;
     if (!from->context) return false;
@@ -44,10 +44,11 @@ static bool lean(const unwind_regs *from, const unwind_stack *stack)
     return here - lo < n && here - lo < ROOM;
 }
 
-ALWAYS_INLINE unwind_result run(walk *k, unwind_snapshot *s, uintptr_t *pcs, size_t max, bool copy)
+ALWAYS_INLINE unwind_result run(walk *k, unwind_snapshot *s, uintptr_t *pcs, size_t max,
+                                bool is_lean, bool copy)
 {
     size_t n = 0;
-    lookup l = {.lean = lean(&k->f.r, k->stack)};
+    lookup l = {.lean = is_lean};
     while (n < max) {
         uintptr_t pc = k->f.r.pc - (k->f.exact ? 0 : 1);
         pcs[n++] = pc;
@@ -59,23 +60,23 @@ ALWAYS_INLINE unwind_result run(walk *k, unwind_snapshot *s, uintptr_t *pcs, siz
 unwind_result unwind(unwind_snapshot *s, const unwind_regs *from, const unwind_stack *stack,
                      uintptr_t *pcs, size_t max)
 {
-    walk k = {.w = walk_window(from->sp, stack, NULL),
+    window w =
+        walk_window(from->sp, stack, NULL); /* a variable of its own: k's address is not taken */
+    walk k = {.w = {w.lo, w.span, 0, w.probes},
               .f = {.r = *from, .exact = true},
               .stack = stack,
               .known = KNOWN_ALL,
               .end = UNWIND_CAPPED};
-    return run(&k, s, pcs, max, false);
+    return run(&k, s, pcs, max, lean(from, stack), false);
 }
 
 unwind_result unwind_copy(unwind_snapshot *s, const unwind_regs *from, unsigned known,
                           const stack_copy *c, uintptr_t *pcs, size_t max)
 {
-    walk k = {.w = walk_window(from->sp, NULL, c),
-              .f = {.r = *from, .exact = true},
-              .copy = c,
-              .known = known,
-              .end = UNWIND_CAPPED};
-    return run(&k, s, pcs, max, true);
+    window w = walk_window(from->sp, NULL, c);
+    walk k = {
+        .w = w, .f = {.r = *from, .exact = true}, .copy = c, .known = known, .end = UNWIND_CAPPED};
+    return run(&k, s, pcs, max, false, true);
 }
 
 unwind_regs unwind_regs_of(const void *context)

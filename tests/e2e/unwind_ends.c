@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 enum { FRAMES = 128, TF = 0x100, SHOWN = 3, FIBER_BYTES = 64 << 10 };
 
@@ -286,6 +287,74 @@ static void test_late(const char *plugin)
     result("a library that was loaded a moment ago", &asked, 0);
 }
 
+/* ---- how much stack a walk needs ---- */
+
+enum { PAINT = 0xa5, ROOM = 2304, ROOM_LEAN = 1024, OWN = 256 };
+
+static uintptr_t used_from;
+
+/* Interrupted below assembler, with an empty cache: the longest way there is. */
+static void on_user(int sig, siginfo_t *si, void *context)
+{
+    static uintptr_t pc[FRAMES];
+    (void)sig, (void)si;
+    used_from = (uintptr_t)__builtin_frame_address(0);
+    unwind_regs r = unwind_regs_of(context);
+    unwind_snapshot *s = snapshot_enter(registry_door(registry));
+    for (size_t i = 0; i < CACHE_SLOTS; i++)
+        atomic_store_explicit(&s->cache[i], 0, memory_order_relaxed);
+    unwind_result u = unwind(s, &r, &stack, pc, FRAMES);
+    snapshot_leave(registry_door(registry));
+    asked.judged += u.n > 0;
+    if (u.end != UNWIND_WHOLE) asked.wrong++;
+}
+
+static void interrupt_below(void) { raise(SIGUSR1); }
+
+static NOINLINE void interrupted(void)
+{
+    bare_frame(interrupt_below);
+    __asm__ volatile("" ::: "memory");
+}
+
+/* Bytes below the handler's frame that were written, on an alternate stack with `room` for it. */
+static size_t stack_used(size_t room)
+{
+    enum { MOST = 64 << 10 };
+    size_t size = (size_t)sysconf(_SC_MINSIGSTKSZ) + room;
+    char *p = mmap(NULL, MOST, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    size_t whole = (size + 4095) & ~(size_t)4095;
+    char *bottom = p + MOST - size; /* below it the rest of a page, and a page that faults */
+    if (p == MAP_FAILED || mprotect(p + MOST - whole, whole, PROT_READ | PROT_WRITE) != 0) exit(3);
+    memset(p + MOST - whole, PAINT, whole);
+    sigaltstack(&(stack_t){.ss_sp = bottom, .ss_size = size}, NULL);
+    asked = (verdict){0};
+    interrupted();
+    sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+    unsigned char *at = (unsigned char *)p + MOST - whole;
+    while (*at == PAINT) at++;
+    size_t used = used_from - (uintptr_t)at;
+    bool below = (char *)at < bottom;
+    munmap(p, MOST);
+    return below ? SIZE_MAX : used;
+}
+
+static void test_stack_use(void)
+{
+    struct sigaction a = {.sa_sigaction = on_user, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigaction(SIGUSR1, &a, NULL);
+    size_t much = stack_used(16384), whole = asked.judged && !asked.wrong,
+           little = stack_used(1536);
+    bool ok = whole && much <= ROOM + OWN && much > ROOM_LEAN;
+    failures += !ok;
+    printf("%sok %u - a walk that finds rules on demand takes %zu bytes of stack\n",
+           ok ? "" : "not ", ++test_number, much);
+    ok = asked.judged && little <= ROOM_LEAN + OWN;
+    failures += !ok;
+    printf("%sok %u - with little room it does without: %zu bytes\n", ok ? "" : "not ",
+           ++test_number, little);
+}
+
 int main(int argc, char **argv)
 {
     err e = {0};
@@ -294,7 +363,7 @@ int main(int argc, char **argv)
     if (argc != 2 || !registry || !registry_refresh(registry, &e)) return 3;
     sigaction(SIGTRAP, &a, NULL);
     stack = unwind_stack_here();
-    printf("1..9\n");
+    printf("1..11\n");
     step_through("assembler that pushes registers", bare_pushes, bare_pushes_end, 0);
     /* Between the move of sp and the store of the old one only a register knows it: two instructions. */
     step_through("assembler that aligns the stack", bare_aligned, bare_aligned_end, 2);
@@ -303,6 +372,7 @@ int main(int argc, char **argv)
     test_made_at_run_time();
     test_fibers();
     test_late(argv[1]);
+    test_stack_use();
     registry_close(registry);
     return failures != 0;
 }

@@ -3,6 +3,7 @@
 #include "unwind/registry.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/auxv.h>
@@ -139,6 +140,83 @@ static void test_here(void **state)
     registry_close(r);
 }
 
+/* Only objects that were really met get a table, and stacks are the same before and after. */
+static void test_hot(void **state)
+{
+    (void)state;
+    err e = {0};
+    uintptr_t before[64], after[64];
+    unwind_registry *r = registry_open(NULL, &e);
+    assert_non_null(r);
+    assert_ok(registry_refresh(r, &e), &e);
+    size_t n = walk_here(r, before);
+    assert_ok(registry_compile(r, &e), &e);
+    assert_u64(registry_count(r).compiled, 0);
+    unwind_snapshot *s = atomic_load(&registry_door(r)->current);
+    for (unsigned i = 0; i < REGISTRY_HOT; i++) {
+        memset(s->cache, 0, sizeof s->cache); /* every rule is looked up */
+        assert_u64(walk_here(r, before), n);
+    }
+    assert_ok(registry_compile(r, &e), &e);
+    registry_counts c = registry_count(r);
+    assert_true(c.compiled > 0 && c.compiled < c.objects && c.rows > 0 && c.bytes > 0);
+    memset(s->cache, 0, sizeof s->cache);
+    assert_u64(walk_here(r, after), n);
+    assert_memory_equal(before + 2, after + 2,
+                        (n - 2) * sizeof *before); /* the test has two calls */
+    registry_close(r);
+}
+
+/* A handler finds a library that the registry has not seen, and forgets nothing that it knew. */
+static void test_late(void **state)
+{
+    (void)state;
+    err e = {0};
+    unwind_registry *r = registry_open(NULL, &e);
+    assert_non_null(r);
+    assert_ok(registry_refresh(r, &e), &e);
+    unwind_snapshot *s = atomic_load(&registry_door(r)->current);
+    assert_non_null(s->loader);
+    struct link_map *m = open_some();
+    uintptr_t pc[4], base = m->l_addr, code = 0;
+    const ElfW(Phdr) *p = (const ElfW(Phdr) *)(base + ((const ElfW(Ehdr) *)base)->e_phoff);
+    for (unsigned i = 0; i < ((const ElfW(Ehdr) *)base)->e_phnum; i++)
+        if (p[i].p_type == PT_LOAD && p[i].p_flags & PF_X) code = base + p[i].p_vaddr;
+    unwind_regs from = {.pc = code + 0x40, .sp = (uintptr_t)&pc[0]};
+    (void)unwind(s, &from, NULL, pc, 2);
+    assert_u64(s->n_late, 1);
+    assert_true(s->late[0].o.lo == code && s->late[0].o.ask);
+    from.pc = 0x10000; /* code of no object: not again for 20 ms */
+    (void)unwind(s, &from, NULL, pc, 2);
+    assert_u64(s->n_late, 1);
+    assert_true(s->look_after > 0);
+    assert_ok(registry_refresh(r, &e), &e);
+    s = atomic_load(&registry_door(r)->current);
+    assert_u64(s->n_late, 0); /* it is an object like the others now */
+    dlclose(m);
+    /* Gone without a refresh: its pages are asked about and not read. */
+    from.pc = code + 0x44;
+    (void)unwind(s, &from, NULL, pc, 4);
+    assert_ok(registry_refresh(r, &e), &e);
+    registry_close(r);
+}
+
+static void test_passive(void **state)
+{
+    (void)state;
+    err e = {0};
+    unwind_registry *r = registry_open(
+        &(registry_opts){.size = sizeof(registry_opts), .passive = true, .late = true}, &e);
+    assert_non_null(r);
+    assert_ok(registry_refresh(r, &e), &e);
+    const unwind_snapshot *s = atomic_load(&registry_door(r)->current);
+    assert_null(s->loader);
+    for (uint32_t i = 0; i < s->n_objects; i++) assert_true(s->objects[i]->ask);
+    uintptr_t pc[64];
+    assert_true(walk_here(r, pc) > 4);
+    registry_close(r);
+}
+
 typedef struct race {
     unwind_registry *r;
     _Atomic bool stop;
@@ -194,7 +272,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_objects), cmocka_unit_test(test_comes_and_goes),
         cmocka_unit_test(test_budget),  cmocka_unit_test(test_here),
-        cmocka_unit_test(test_racing),
+        cmocka_unit_test(test_racing),  cmocka_unit_test(test_hot),
+        cmocka_unit_test(test_late),    cmocka_unit_test(test_passive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
