@@ -35,8 +35,9 @@ typedef struct agent_link {
 } agent_link;
 
 typedef struct agent_sample {
-    uint64_t time;   /* Unix ns, taken where the stack was */
-    int64_t value;   /* ns: CPU time (a timer's overruns included), or wall time (skipped rounds included) */
+    uint64_t time; /* Unix ns, taken where the stack was */
+    int64_t
+        value; /* ns: CPU time (a timer's overruns included), or wall time (skipped rounds included) */
     uint64_t cpu_ns; /* WALL: CPU time of the thread so far; 0: not known */
     uint32_t stack;  /* of stacks[] */
     uint32_t thread; /* of threads[] */
