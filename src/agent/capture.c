@@ -29,7 +29,8 @@ capture the_capture = {.gate = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_
 bool capture_here(void)
 {
     uint32_t pid = atomic_load(&handler.pid);
-    return pid && pid == (uint32_t)syscall(SYS_getpid);
+    if (!pid || atomic_load_explicit(&handler.counts->filtered, memory_order_relaxed)) return false;
+    return pid == (uint32_t)syscall(SYS_getpid);
 }
 
 /* ---- counters ---- */
