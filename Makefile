@@ -47,6 +47,8 @@ test-real: ## programs from Debian, without the agent and with it: same behaviou
 	@tools/need test
 	@tools/build gcc
 	@tests/real/run --install
+	@tools/need --optional debootstrap
+	@tests/real/bare
 
 lint: ## clang-tidy, shellcheck, clang-format (slow)
 	@tools/need lint
