@@ -56,7 +56,7 @@ typedef struct run {
     module_shelf modules; /* live: files that names come from */
     VEC(run_process) processes;
     VEC(run_part) parts;
-    size_t part_bytes; /* in memory */
+    size_t part_bytes;   /* in memory */
     uint64_t parts_lost; /* profiles for which there was no memory and no file */
     collected all;
     otlp_counts sent;

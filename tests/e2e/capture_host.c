@@ -267,7 +267,8 @@ static void execs_in_handler(char **argv, int left)
     sigprocmask(SIG_UNBLOCK, &unblocked, NULL); /* exec keeps masks */
     for (pthread_t t[8];;) {
         int n = 0;
-        while (n < 8 && pthread_create(&t[n], NULL, nothing, NULL) == 0) n++; /* none, once another thread is in exec */
+        while (n < 8 && pthread_create(&t[n], NULL, nothing, NULL) == 0)
+            n++; /* none, once another thread is in exec */
         while (n) pthread_join(t[--n], NULL);
     }
 }

@@ -18,8 +18,8 @@
 
 typedef struct ring_cell {
     _Alignas(64) _Atomic uint64_t turn;
-    uint64_t position;       /* the writer's, between claim and commit */
-    _Atomic uint32_t writer; /* process that claimed it; 0: not said yet, or free */
+    uint64_t position;        /* the writer's, between claim and commit */
+    _Atomic uint32_t writer;  /* process that claimed it; 0: not said yet, or free */
     _Alignas(8) char bytes[]; /* a raw_sample */
 } ring_cell;
 
