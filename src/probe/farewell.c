@@ -26,7 +26,8 @@ static raw_sample *claim(probe *p, raw_kind kind, ring_cell **cell)
     if (!*cell) return NULL;
     atomic_store_explicit(&(*cell)->writer, p->pid, memory_order_relaxed);
     raw_sample *raw = (raw_sample *)(void *)(*cell)->bytes;
-    *raw = (raw_sample){.time = clock_ns(CLOCK_REALTIME), .kind = kind, .desk = p->outlet.desk};
+    *raw = (raw_sample){
+        .time = clock_ns(CLOCK_REALTIME), .kind = (uint8_t)kind, .desk = p->outlet.desk};
     return raw;
 }
 
