@@ -41,6 +41,15 @@ static int on_object(struct dl_phdr_info *i, size_t size, void *p)
     return 0;
 }
 
+/* Frames of callers, redzones of AddressSanitizer included. */
+__attribute__((no_sanitize("address"))) static char *copy_stack(uintptr_t from, size_t n)
+{
+    char *bytes = malloc(n);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < n; i++) bytes[i] = ((const volatile char *)from)[i];
+    return bytes;
+}
+
 static NOINLINE void compare_here(unwind_registry *r, unwind_snapshot *foreign)
 {
     uintptr_t here[FRAMES], there[FRAMES];
@@ -49,9 +58,7 @@ static NOINLINE void compare_here(unwind_registry *r, unwind_snapshot *foreign)
     unwind_result a = unwind(snapshot_enter(registry_door(r)), &from, &stack, here, FRAMES);
     snapshot_leave(registry_door(r));
     size_t n = stack.hi - from.sp;
-    char *bytes = malloc(n);
-    assert_non_null(bytes);
-    memcpy(bytes, (const void *)from.sp, n);
+    char *bytes = copy_stack(from.sp, n);
     unwind_result b = unwind_copy(foreign, &from, UNWIND_KNOWN_FP | UNWIND_KNOWN_THIRD,
                                   &(stack_copy){from.sp, bytes, n}, there, FRAMES);
     free(bytes);
