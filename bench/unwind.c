@@ -163,11 +163,11 @@ static NOINLINE int deeper(unsigned at, unsigned depth, unsigned rounds)
         __asm__ volatile("" ::: "memory"); /* not a tail call */                                   \
         return r + room[0];                                                                        \
     }
+/* clang-format off */
 #define EACH(X)                                                                                    \
-    X(10)                                                                                          \
-    X(11)                                                                                          \
-    X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26)      \
-        X(27) X(28) X(29) X(30) X(31) X(32) X(33) X(34) X(35) X(36) X(37) X(38) X(39) X(40) X(41)
+    X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) \
+    X(26) X(27) X(28) X(29) X(30) X(31) X(32) X(33) X(34) X(35) X(36) X(37) X(38) X(39) X(40) X(41)
+/* clang-format on */
 EACH(LEVEL)
 #define NAME(n) level_##n,
 static int (*const ring[32])(unsigned, unsigned, unsigned) = {EACH(NAME)};

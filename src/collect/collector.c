@@ -37,6 +37,8 @@ typedef struct departed {
     uint64_t cpu;
 } departed;
 
+#define APART_NS (60 * UINT64_C(1000000000))
+
 typedef struct stuck {
     uint64_t head, since;
 } stuck;
@@ -153,13 +155,19 @@ static bool is_filtered(const collector *c, uint32_t pid, uint32_t tid)
 static void look_for_filters(collector *c, process *p)
 {
     handler_counts *k = &segment_desk(&c->segment, p->desk)->counts;
-    if (p->left || atomic_load(&k->filtered)) return;
+    if (p->left || p->apart || atomic_load(&k->filtered)) return;
     bool found = is_filtered(c, p->pid, p->pid);
     for (size_t i = 0; !found && i < p->threads.n; i++)
         found = is_filtered(c, p->pid, p->threads.v[i].about.tid);
     if (!found) return;
     atomic_store(&k->filtered, 1);
     c->filtered = true;
+}
+
+static uint64_t own_numbers(void)
+{
+    struct stat st;
+    return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
 }
 
 static bool make_segment(collector *c, err *e)
@@ -365,6 +373,13 @@ static bool is_held_up(const collector *c, uint32_t at)
     return ring_pending(&r, &writer) != NULL;
 }
 
+/* Of a process in another pid namespace only its samples tell: one that left, or had none for a minute, is taken for gone. */
+static bool is_gone(const collector *c, const process *p)
+{
+    if (p->apart) return p->left || c->world.now - p->sampled_at > APART_NS;
+    return (p->left && has_exec(c, p)) || !is_alive(p->pid);
+}
+
 /* Who is gone goes after its last samples were drained: first it is seen, then drained, then buried.  false: samples of
  * somebody who is gone may still come; with `force` that one is buried nevertheless. */
 static bool follow(collector *c, bool force)
@@ -376,7 +391,7 @@ static bool follow(collector *c, bool force)
         if (!p) reclaim(c, i);
         if (!p) continue;
         p->left = desk_state_of(atomic_load(&p->d->word)) == DESK_LEFT;
-        gone[i] = (p->left && has_exec(c, p)) || !is_alive(p->pid);
+        gone[i] = is_gone(c, p);
         alive += !gone[i];
         if (!gone[i]) look_for_filters(c, p);
     }
@@ -436,7 +451,7 @@ collector *collector_open(const collector_opts *o, err *e)
     if (o->exclude) snprintf(c->exclude, sizeof c->exclude, "%s", o->exclude);
     c->o.exclude = c->exclude[0] ? c->exclude : NULL;
     if (!c->o.config) c->o.config = &c->config;
-    c->world = (process_world){.o = &c->o, .sums = &c->sums};
+    c->world = (process_world){.o = &c->o, .sums = &c->sums, .numbers = own_numbers()};
     c->raw = malloc(raw_bytes(o->max_frames));
     if (!c->raw) (void)err_set(e, ERR_LIMIT, "out of memory");
     bool ok = c->raw && resource_facts_read(&c->mem, &c->world.facts) && make_segment(c, e);

@@ -59,6 +59,8 @@ process *process_open(const process_world *w, const desk *d, uint32_t at, uint64
                    .desk = at,
                    .generation = desk_generation(word),
                    .forked = d->parent != 0,
+                   .apart = d->numbers && d->numbers != w->numbers,
+                   .sampled_at = w->now,
                    .start = d->time,
                    .cpu_begin = d->cpu_begin,
                    .thread_begin = d->thread_begin,
@@ -109,7 +111,7 @@ static void read_published(process *p)
 
 void process_look(process_world *w, process *p)
 {
-    if (p->looked_at && w->now - p->looked_at < LOOK_NS) return;
+    if (p->apart || (p->looked_at && w->now - p->looked_at < LOOK_NS)) return;
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     uint64_t now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
@@ -122,6 +124,7 @@ static void describe(process *p, process_thread *t)
 {
     char path[64], text[1024];
     task_stat s;
+    if (p->apart) return;
     snprintf(path, sizeof path, "/proc/%u/task", p->pid);
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0) return;
@@ -357,6 +360,7 @@ static bool is_sane(const process_world *w, const process *p, const raw_sample *
 bool process_take(process_world *w, process *p, const raw_sample *raw)
 {
     if (!is_sane(w, p, raw)) return false;
+    p->sampled_at = w->now;
     switch (raw->kind) {
     case RAW_SAMPLE: return take_sample(w, p, raw);
     case RAW_END: return take_end(w, p, raw), true;

@@ -36,12 +36,13 @@ typedef struct heap_total {
 typedef struct process {
     uint32_t pid, desk, generation;
     bool forked; /* it came by a fork */
+    bool apart;  /* its number is of another pid namespace: nothing in our /proc is about it */
     bool left;   /* the farewell was said */
     bool looked; /* /proc/PID/maps was read */
     bool mapped; /* the desk's mappings were taken */
     const desk *d;
     uint64_t start, cpu_begin, thread_begin, period;
-    uint64_t looked_at, flushed_at; /* CLOCK_MONOTONIC */
+    uint64_t looked_at, flushed_at, sampled_at; /* CLOCK_MONOTONIC */
     uint64_t taken_ring_full;
     str program;
     arena mem; /* threads, program, what the program published */
@@ -67,7 +68,8 @@ typedef struct process_world {
     const collector_opts *o;
     resource_facts facts; /* of this machine */
     collected *sums;
-    uint64_t now; /* CLOCK_MONOTONIC, of this round */
+    uint64_t now;     /* CLOCK_MONOTONIC, of this round */
+    uint64_t numbers; /* inode of our pid namespace */
 } process_world;
 
 /* From a desk that is ready.  NULL: no memory. */

@@ -220,7 +220,8 @@ void rounds_take(rounds *r, process_world *w, process *const *at, size_t n)
     w->sums->capture.wall_rounds++;
     w->sums->capture.wall_late += late;
     for (size_t i = 0; i < n; i++)
-        if (at[i] && !at[i]->left) take_process(r, w, at[i], (late + 1) * r->interval);
+        if (at[i] && !at[i]->left && !at[i]->apart)
+            take_process(r, w, at[i], (late + 1) * r->interval);
 }
 
 /* ---- threads that run ---- */

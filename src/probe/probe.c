@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/ban.h"
@@ -77,6 +78,12 @@ static void open_heap(probe *p)
 
 /* ---- the desk ---- */
 
+static uint64_t namespace_of_numbers(void)
+{
+    struct stat st;
+    return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
+}
+
 static void show_span(desk *d)
 {
     const span_place *at = atomic_load(&handler.span);
@@ -89,6 +96,7 @@ static bool sit_down(probe *p, uint32_t parent)
     if (at == UINT32_MAX) return false;
     desk *d = segment_desk(&p->segment, at);
     d->parent = parent;
+    d->numbers = namespace_of_numbers();
     d->time = now_of(CLOCK_REALTIME);
     d->cpu_begin = now_of(CLOCK_PROCESS_CPUTIME_ID);
     d->thread_begin = now_of(CLOCK_THREAD_CPUTIME_ID);

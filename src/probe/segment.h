@@ -38,10 +38,12 @@ typedef struct map_record {
 } map_record;
 
 typedef struct desk {
-    _Atomic uint64_t word;        /* state, generation, process: see desk_word */
-    _Atomic uint32_t ready;       /* the generation whose fields below are whole */
-    uint32_t parent;              /* process that forked this one; 0: it came by an exec */
-    uint64_t time;                /* Unix ns of its start */
+    _Atomic uint64_t word;  /* state, generation, process: see desk_word */
+    _Atomic uint32_t ready; /* the generation whose fields below are whole */
+    uint32_t parent;        /* process that forked this one; 0: it came by an exec */
+    uint64_t
+        numbers;   /* inode of its pid namespace: another one than kiln's has numbers of its own */
+    uint64_t time; /* Unix ns of its start */
     uint64_t cpu_begin;           /* CPU time of the process when the probe began */
     uint64_t thread_begin;        /* CPU time of its first thread then */
     _Atomic uint64_t cpu_end;     /* CPU time of the process when it left; 0: it has not said so */

@@ -74,15 +74,17 @@ static bool has_rules(const unwind_object *o)
     return o->hdr.n || atomic_load_explicit(&o->table, memory_order_relaxed);
 }
 
-/* Can ra have been pushed by a call?  It has a rule; or it has none and the call is seen: V8's builtins, code made at run
- * time.  Without a snapshot, or in an object whose code cannot be read, anything goes. */
-static bool plausible(unwind_snapshot *s, uintptr_t ra, lookup *l)
+/* Can ra be a return address?  In an object: it has a rule, or it has none and a call is before it (V8's builtins).  Code
+ * made at run time need not call: Java's interpreter pushes addresses of stubs by hand.  It can be read, and is not on the
+ * stack.  Without a snapshot, or where code cannot be read, anything goes. */
+static bool plausible(const walk *k, unwind_snapshot *s, uintptr_t ra, lookup *l)
 {
     uintptr_t target;
     if (ra < PAGE || ra >> 48) return false;
     const unwind_object *o = s ? walk_object(s, ra - 1) : NULL;
     if (!s || (o ? !has_rules(o) && !o->code.n : s->foreign)) return true;
-    return (o && rule_kind(rule_at(s, ra - 1, l)) != RULE_NONE) || behind_call(s, ra, &target);
+    if (!o) return ra - k->w.lo > k->w.span && walk_code(s, ra - 1, 2);
+    return rule_kind(rule_at(s, ra - 1, l)) != RULE_NONE || behind_call(s, ra, &target);
 }
 
 /* Interrupted in a stub without a rule?  Code that runs can be read, but a program that jumped to where a
@@ -116,7 +118,7 @@ static bool by_frame_pointer(walk *k, unwind_snapshot *s, lookup *l, bool *more)
     ra = arch_code(ra);
     if (!ra && !next) return *more = stop(k, UNWIND_WHOLE), true;
     if (!next && prepared(s, ra, l)) return *more = stop(k, UNWIND_WHOLE), true;
-    if (!plausible(s, ra, l)) return false;
+    if (!plausible(k, s, ra, l)) return false;
     if (next && next <= fp && !walk_returns(s, ra, l, &target)) return false;
     return *more = guessed(k, ra, fp + 16, next, k->f.r.third), true;
 }
