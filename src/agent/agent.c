@@ -118,7 +118,7 @@ static void write_report(void)
                       .end = now_of(CLOCK_REALTIME),
                       .advice = said,
                       .n_advice = voice_said(said)};
-    if (!report_write(&agent.shipper, &r, &e)) voice_say(err_text(&e, text, sizeof text));
+    if (!agent_report_write(&agent.shipper, &r, &e)) voice_say(err_text(&e, text, sizeof text));
 }
 
 /* Wrappers (env, nice, a shell's last command) live for a moment: nothing to tell of them when they exec. */
