@@ -4,6 +4,7 @@
 #include "agent/exclude.h"
 #include "collect/tables.h"
 #include "sys/process.h"
+#include "unwind/foreign.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -188,7 +189,7 @@ static bool prepare(const rounds *r, process_world *w, process *p)
     if (!p->looked) process_look(w, p);
     p->span = p->d->span;
     if (p->tables && p->tables_of == p->images.v.n) return true;
-    tables_free(p->tables);
+    foreign_close(p->tables);
     p->tables = tables_make(r->files, p->pid, &p->images);
     p->tables_of = p->images.v.n;
     return p->tables != NULL;
@@ -254,6 +255,6 @@ void rounds_settle_all(process_world *w, process *p)
 void rounds_forget(rounds *r, process *p)
 {
     (void)r;
-    tables_free(p->tables);
+    foreign_close(p->tables);
     p->tables = NULL;
 }

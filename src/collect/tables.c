@@ -1,6 +1,7 @@
 #include "collect/tables.h"
 
 #include "sys/file.h"
+#include "unwind/foreign.h"
 
 #include <elf.h>
 #include <stdio.h>
@@ -106,29 +107,23 @@ static bool open_object(table_files *f, uint32_t pid, const image *x, unwind_obj
     return bias_of(s.phdr, s.n_phdr, x, &s.bias) && object_open(&s, o);
 }
 
-static int by_address(const void *a, const void *b)
+static bool is_known(const unwind_object *v, size_t n, const unwind_object *o)
 {
-    const unwind_object *x = *(unwind_object *const *)a, *y = *(unwind_object *const *)b;
-    return x->lo < y->lo ? -1 : x->lo > y->lo;
+    for (size_t i = 0; i < n; i++)
+        if (v[i].lo == o->lo) return true;
+    return false;
 }
 
-/* One block: the snapshot, its list, the objects. */
 unwind_snapshot *tables_make(table_files *f, uint32_t pid, const images *m)
 {
-    size_t list = sizeof(unwind_snapshot) + m->v.n * sizeof(unwind_object *);
-    list = (list + 63) & ~(size_t)63;
-    unwind_snapshot *s = calloc(1, list + m->v.n * sizeof(unwind_object));
-    unwind_object *v = s ? (unwind_object *)(void *)((char *)s + list) : NULL;
-    if (!s) return NULL;
+    unwind_object *v = calloc(m->v.n ? m->v.n : 1, sizeof *v);
+    size_t n = 0;
+    if (!v) return NULL;
     for (size_t i = 0; i < m->v.n; i++) {
-        unwind_object *o = &v[s->n_objects];
-        if (m->v.v[i].gone || !open_object(f, pid, &m->v.v[i], o)) continue;
-        bool known = false; /* an object of several executable segments */
-        for (uint32_t k = 0; k < s->n_objects; k++) known = known || v[k].lo == o->lo;
-        if (!known) s->objects[s->n_objects++] = o;
+        /* An object of several executable segments has several images. */
+        if (!m->v.v[i].gone && open_object(f, pid, &m->v.v[i], &v[n]) && !is_known(v, n, &v[n])) n++;
     }
-    qsort(s->objects, s->n_objects, sizeof *s->objects, by_address);
+    unwind_snapshot *s = foreign_open(v, n, NULL);
+    free(v);
     return s;
 }
-
-void tables_free(unwind_snapshot *s) { free(s); }

@@ -11,6 +11,5 @@ typedef struct table_files table_files;
 NODISCARD table_files *table_files_open(void);
 void table_files_close(table_files *f);
 
-/* The objects of process `pid` by its mappings.  NULL: no memory.  Valid while `f` is open; free with tables_free. */
+/* The objects of process `pid` by its mappings.  NULL: no memory.  Valid while `f` is open; free with foreign_close. */
 NODISCARD unwind_snapshot *tables_make(table_files *f, uint32_t pid, const images *m);
-void tables_free(unwind_snapshot *s);

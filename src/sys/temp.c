@@ -1,7 +1,6 @@
 #include "sys/temp.h"
 
 #include "base/ban.h"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -91,42 +90,6 @@ void temp_also(const char *path)
     if (n >= sizeof also_path) return;
     memcpy(also_path + 1, path + 1, n); /* a handler sees all of it or none */
     also_path[0] = path[0];
-}
-
-bool temp_share(err *e)
-{
-    return chmod(dir_path, 01733) == 0 || err_sys(e, errno, "cannot share %.100s", dir_path);
-}
-
-static int by_name(const void *x, const void *y)
-{
-    const str *a = x, *b = y;
-    return str_cmp(*a, *b);
-}
-
-/* Links and pipes that somebody else left are not looked through. */
-static bool is_file(DIR *d, const char *name)
-{
-    struct stat st;
-    return fstatat(dirfd(d), name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
-}
-
-bool temp_list(arena *a, temp_names *out, err *e)
-{
-    DIR *d = opendir(dir_path);
-    if (!d) return err_sys(e, errno, "cannot read %.100s", dir_path);
-    bool ok = true;
-    for (struct dirent *x; ok && (x = readdir(d));) {
-        if (x->d_name[0] == '.' || !is_file(d, x->d_name)) continue;
-        size_t n = strlen(x->d_name);
-        char *copy = arena_alloc(a, n + 1);
-        str *slot = copy ? vec_push(a, out) : NULL;
-        ok = slot != NULL;
-        if (ok) memcpy(copy, x->d_name, n + 1), *slot = (str){copy, n};
-    }
-    closedir(d);
-    if (out->n) qsort(out->v, out->n, sizeof *out->v, by_name);
-    return ok || err_set(e, ERR_LIMIT, "out of memory");
 }
 
 void temp_close(void)
