@@ -35,7 +35,8 @@ typedef struct reader {
     uint64_t through;
     uint64_t compacted;             /* as the files say; `through` may be more, see `gap` */
     uint64_t n_damaged, n_doubtful; /* in the journal, as reader_items found */
-    /* See journal_scan: whoever writes the directory knows it; 0: beyond what the manifest says was acknowledged. */
+    /* Unreadable records of (doubt_from, doubt_to] count as doubtful (journal_scan).  The process that writes the directory sets
+     * both; doubt_to 0: every record behind the last one that the manifest lists as acknowledged. */
     uint64_t doubt_from, doubt_to;
     bool begun;
     bool lost;   /* a file is damaged: what it says was compacted is not known */
