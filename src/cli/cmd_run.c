@@ -132,6 +132,7 @@ static bool execute(run *r)
     bool ran = child_run(&o, &r->end, &e);
     if (ran) r->follower = run_follow(r, rewrite);
     run_take_close(r);
+    if (r->follower) temp_leave(); /* the follower needs it and removes it */
     if (ran) return true;
     cannot_run(r, r->path, &e);
     c->worst = EXIT_CANNOT_RUN; /* there is a file, whatever the kernel missed */
@@ -222,7 +223,7 @@ static exit_code finish(run *r, bool ran)
     input_close(&r->in);
     collector_close(r->collector);
     arena_free(&r->arena);
-    if (!r->follower) temp_close(); /* it goes with the follower */
+    temp_close();
     if (!ran) return c->worst;
     cli_flush(c);
     child_die_alike(r->end.status);

@@ -3,6 +3,7 @@
 #include "cli/run.h"
 
 #include "base/ban.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <time.h>
@@ -32,23 +33,36 @@ static void wait_for_them(run *r)
     } while (collector_alive(r->collector) && collector_idle(r->collector) < IDLE_NS);
 }
 
-static void follow(run *r, void (*write)(run *r))
+/* Until the parent has written its files and has ended: ours have to come later, and it reads parts from the directory that
+ * we remove. */
+static void wait_for_parent(int alive)
+{
+    char c;
+    while (read(alive, &c, 1) < 0 && errno == EINTR) continue;
+    close(alive);
+}
+
+static void follow(run *r, int alive, void (*write)(run *r))
 {
     err e = {0};
     leave_the_user();
     collector_take_over(r->collector);
     if (collector_start(r->collector, &e)) wait_for_them(r);
     run_take_close(r);
+    wait_for_parent(alive);
     write(r);
 }
 
 int run_follow(run *r, void (*write)(run *r))
 {
-    if (r->live || !collector_pause(r->collector)) return 0;
+    int alive[2]; /* the parent's end closes when it ends */
+    if (r->live || !collector_pause(r->collector) || pipe2(alive, O_CLOEXEC) != 0) return 0;
     pid_t pid = fork();
     if (pid == 0) {
-        follow(r, write);
+        close(alive[1]);
+        follow(r, alive[0], write);
         _exit(0);
     }
+    close(alive[0]);
     return pid > 0 ? pid : 0;
 }

@@ -38,6 +38,8 @@ static void remove_files(void)
     if (fd >= 0) close(fd);
 }
 
+static void forget_all(void) { dir_path[0] = also_path[0] = '\0'; }
+
 static void remove_all(void)
 {
     enum { TRIES = 8 }; /* a process that goes on may write once more in between */
@@ -46,7 +48,7 @@ static void remove_all(void)
         if (rmdir(dir_path) == 0 || errno != ENOTEMPTY) break;
     }
     if (dir_path[0] && also_path[0]) (void)unlink(also_path);
-    dir_path[0] = also_path[0] = '\0';
+    forget_all();
 }
 
 static void on_ending(int sig)
@@ -92,13 +94,18 @@ void temp_also(const char *path)
     also_path[0] = path[0];
 }
 
-void temp_close(void)
+/* With signals blocked, so that a handler does not do the same at the same time. */
+static void end_with(void (*last)(void))
 {
     if (!dir_path[0]) return;
     sigset_t all, old;
     sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, &old); /* not twice at a time */
-    remove_all();
+    sigprocmask(SIG_BLOCK, &all, &old);
+    last();
     for (size_t i = 0; i < ARRAY_LEN(ending); i++) sigaction(ending[i], &before[i], NULL);
     sigprocmask(SIG_SETMASK, &old, NULL);
 }
+
+void temp_close(void) { end_with(remove_all); }
+
+void temp_leave(void) { end_with(forget_all); }

@@ -13,3 +13,6 @@ void temp_also(const char *path);
 
 /* Removes the files in it, then itself; directories inside are not ours and stay. */
 void temp_close(void);
+
+/* Forgets it: another process (a fork of this one) removes it.  Signals do what they did before. */
+void temp_leave(void);

@@ -91,12 +91,32 @@ static void test_signal(void **state)
     close(ends[1]);
 }
 
+/* A directory that was left is another process's. */
+static void test_leave(void **state)
+{
+    (void)state;
+    err e = {0};
+    struct stat st;
+    char kept[4096];
+    const char *dir = temp_open("kiln-temp", &e);
+    assert_non_null(dir);
+    snprintf(kept, sizeof kept, "%s", dir);
+    temp_leave();
+    temp_close();
+    assert_int_equal(stat(kept, &st), 0);
+    assert_int_equal(rmdir(kept), 0);
+    struct sigaction now;
+    assert_int_equal(sigaction(SIGTERM, NULL, &now), 0);
+    assert_true(now.sa_handler == SIG_DFL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_open_close),
         cmocka_unit_test(test_no_place),
         cmocka_unit_test(test_signal),
+        cmocka_unit_test(test_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
