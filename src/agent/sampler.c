@@ -2,6 +2,7 @@
 #include "agent/internal.h"
 
 #include "agent/descriptors.h"
+#include "agent/events.h"
 #include "agent/filters.h"
 #include "agent/signo.h"
 
@@ -249,8 +250,8 @@ static void say_limits(capture *c)
 static bool begin(capture *c, times *t)
 {
     capture_own_thread("kiln-sampler");
-    /* Events are put away by the program's threads too, by their descriptor: they have to see it. */
-    if (!cpu_planned()->events) descriptors_own();
+    if (cpu_planned()->events) events_begin();
+    descriptors_own();
     if (c->delay_ns) sleep_until(monotonic() + c->delay_ns, atomic_load(handler.wake));
     if (atomic_load(&c->stop)) return false;
     t->now = monotonic();
@@ -277,8 +278,8 @@ void *sampler_run(void *arg)
 {
     capture *c = arg;
     times t = {0};
-    if (!begin(c, &t)) return NULL;
-    while (!atomic_load(&c->stop) && !filters_seen()) {
+    bool begun = begin(c, &t);
+    while (begun && !atomic_load(&c->stop) && !filters_seen()) {
         uint32_t wake = atomic_load(handler.wake);
         yield_if_asked(c);
         drain(c, &t);
@@ -289,6 +290,7 @@ void *sampler_run(void *arg)
         t.now = monotonic();
     }
     threads_each(disarm, NULL); /* here: whoever stops us may have descriptors of its own */
+    events_end();
     if (filters_seen()) retire(c);
     return NULL;
 }

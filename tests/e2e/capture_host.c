@@ -372,6 +372,19 @@ static void closes_events(void)
     pthread_join(t, NULL);
 }
 
+/* What open(2) promises: the lowest number that is free. */
+static void opens(void)
+{
+    int odd = 0, lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    close(lowest);
+    for (double until = clock_s(CLOCK_MONOTONIC) + seconds; clock_s(CLOCK_MONOTONIC) < until;) {
+        int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        odd += fd != lowest;
+        close(fd);
+    }
+    printf("odd %d\n", odd);
+}
+
 /* Threads that live for less than a look at /proc, by C11's call. */
 __attribute__((noinline)) int brief_c11(void *arg);
 int brief_c11(void *arg)
@@ -433,6 +446,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "handler"))
         execs_in_handler(argv, argc > 3 ? (int)strtol(argv[3], NULL, 10) : 3);
     if (!strcmp(what, "events")) closes_events();
+    if (!strcmp(what, "opens")) opens();
     if (!strcmp(what, "c11")) c11();
     if (!strcmp(what, "asks")) asks();
     if (!strcmp(what, "daemon")) {
