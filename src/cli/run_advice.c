@@ -12,6 +12,14 @@ static str base_of(str path)
     return slash ? (str){slash + 1, path.n - (size_t)(slash + 1 - path.p)} : path;
 }
 
+/* Less than one in `part` of the addresses, and of the samples: a loop that was compiled at run time has few addresses and most of
+ * the samples. */
+static bool is_less(const run *r, const symbolized *s, uint64_t part)
+{
+    return s->n_locations * part < r->symbols.n_locations &&
+           s->n_samples * part < r->symbols.n_samples;
+}
+
 /* ---- runtimes ---- */
 
 static bool has_module(const run *r, const char *prefix)
@@ -58,14 +66,14 @@ static int minor_of(str name, const char *prefix)
 enum {
     PYTHON_PERF = 12, /* 3.12 has -X perf */
     RUBY_PERF = 3,    /* 3.3 has --yjit-perf */
-    MUCH = 4,         /* one address of so many is the interpreter's: it is what ran */
+    MUCH = 4,         /* one address or sample of so many is the interpreter's: it is what ran */
 };
 
 /* An interpreter has names for all of its functions, and none for those that it interprets. */
 static const char *interpreter_advice(const run *r, const symbolized *s)
 {
     str name = base_of(s->name);
-    if (s->n_locations * MUCH < r->symbols.n_locations || has_perf_map(r)) return NULL;
+    if (is_less(r, s, MUCH) || has_perf_map(r)) return NULL;
     int python = minor_of(name, "python3."), ruby = minor_of(name, "libruby-3.");
     if (python < 0) python = minor_of(name, "libpython3.");
     if (python >= PYTHON_PERF)
@@ -89,7 +97,7 @@ static const char *names_advice(const run *r, const symbolized *s)
 {
     /* A stack that went astray has an address or two where no code is. */
     bool astray = s->state == MODULE_NO_MAP || s->state == MODULE_UNNAMED;
-    if (astray && s->n_locations * FEW < r->symbols.n_locations) return NULL;
+    if (astray && is_less(r, s, FEW)) return NULL;
     if (s->state == MODULE_NO_MAP && s->n_found < s->n_locations) return made_advice(r);
     const char *interpreter = interpreter_advice(r, s);
     if (interpreter) return interpreter;

@@ -119,6 +119,8 @@ void run_tell_json(run *r)
     put_number(&o, "named", r->symbols.n_found);
     put_path(&o, "output", r->output);
     put_path(&o, "html", r->html);
+    put_number(&o, "still", r->all.still);
+    put_number(&o, "follower", (uint64_t)r->follower);
     put_counters(&o, r);
     put_losses(&o, r);
     put_lists(&o, r);
