@@ -185,16 +185,21 @@ static void only_disarm(void *who, thread_record *t)
     cpu_disarm(t);
 }
 
+static void only_arm(void *who, thread_record *t)
+{
+    (void)who;
+    cpu_arm(t, false);
+}
+
 /* Descriptors are told by their signal: they go before it changes. */
 void cpu_move(int round, int event)
 {
-    if (!event && plan.event) {
-        threads_each(only_disarm, NULL);
-        plan.events = false;
-    }
+    bool to_timers = plan.events && !event;
+    if (to_timers) threads_each(only_disarm, NULL);
+    plan.events = plan.events && event;
     plan.round = round;
     plan.event = event;
-    threads_each(rearm, NULL);
+    threads_each(to_timers ? only_arm : rearm, NULL);
 }
 
 /* The table of threads is not asked: its lock may have been held when the process forked. */

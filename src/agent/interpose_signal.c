@@ -2,7 +2,8 @@
  *
  * A program that resets all signals to their default, as daemons and shells do, would be killed by the next
  * sample: while a signal is ours, default and ignore are granted in word only.  A handler of the program's
- * gets the signal: the capture moves to another one before.  A thread that blocks all signals would not be
+ * gets the signal: the capture moves to another one before, and where the program has taken them all (Go does) our handler stays and calls the
+ * program's for signals that are not ours.  A thread that blocks all signals would not be
  * seen, and one that waits for all of them (sigwait, signalfd) would be handed ours: as libc does for its own
  * signals, ours are taken out of the sets.  Masks that came otherwise (inherited, a system call of the
  * program's own) are respected.
@@ -95,11 +96,13 @@ EXPORT int sigaction(int sig, const struct sigaction *act, struct sigaction *old
     if (!life_signal_ours(sig)) return hide(real.sigaction(sig, with_stub(act, &copy), old), old);
     if (act && ((act->sa_flags & SA_SIGINFO) || is_handler(act->sa_handler))) {
         life_yield(sig);
-        int r = real.sigaction(sig, with_stub(act, &copy), old);
-        if (r == 0 && old) *old = (struct sigaction){.sa_handler = SIG_DFL};
-        return r;
+        if (!life_signal_ours(sig)) {
+            int r = real.sigaction(sig, with_stub(act, &copy), old);
+            if (r == 0 && old) *old = (struct sigaction){.sa_handler = SIG_DFL};
+            return r;
+        }
     }
-    if (old) *old = (struct sigaction){.sa_handler = SIG_DFL};
+    life_share(sig, act, old);
     return 0;
 }
 
@@ -116,9 +119,11 @@ static sighandler_t set(int sig, sighandler_t h, sighandler_t (*really)(int, sig
                    ? SIG_DFL
                    : behind(old);
     }
-    if (!is_handler(h)) return SIG_DFL;
-    life_yield(sig);
-    return really(sig, stub_of(h)) == SIG_ERR ? SIG_ERR : SIG_DFL;
+    if (is_handler(h)) life_yield(sig);
+    if (!life_signal_ours(sig)) return really(sig, stub_of(h)) == SIG_ERR ? SIG_ERR : SIG_DFL;
+    struct sigaction act = {.sa_handler = h, .sa_flags = SA_RESTART}, old;
+    life_share(sig, &act, &old);
+    return old.sa_handler;
 }
 
 EXPORT sighandler_t signal(int sig, sighandler_t h)

@@ -4,6 +4,7 @@
 #include "agent/internal.h"
 #include "agent/own.h"
 #include "agent/signo.h"
+#include "agent/trampoline.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -237,6 +238,26 @@ static void move_here(capture *c, int sig)
     atomic_store(&c->yield, 0);
     own_borrow(false);
     pthread_mutex_unlock(&c->lock);
+    release_signals(mask);
+}
+
+/* What the program finds when it asks.  Its flags and its mask are not in force: ours are. */
+static struct sigaction shadows[HANDLER_SIGNALS];
+
+void life_share(int sig, const struct sigaction *act, struct sigaction *old)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    uint64_t mask = hold_signals();
+    pthread_mutex_lock(&lock);
+    struct sigaction before = shadows[sig];
+    if (act) {
+        bool none = !(act->sa_flags & SA_SIGINFO) &&
+                    (act->sa_handler == SIG_DFL || act->sa_handler == SIG_IGN);
+        shadows[sig] = *act;
+        atomic_store(&handler.shared[sig], none ? NULL : trampoline_of(act->sa_sigaction));
+    }
+    if (old) *old = before;
+    pthread_mutex_unlock(&lock);
     release_signals(mask);
 }
 

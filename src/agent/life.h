@@ -30,6 +30,9 @@ bool life_signal_ours(int sig);
 bool life_handler(const struct sigaction *a);
 /* The program wants to handle it: the capture moves to another one.  Waits for that, for a moment. */
 void life_yield(int sig);
+/* The capture uses this signal and could not move to another one: the program's action is kept, and our handler calls the
+ * program's for signals that are not ours.  `act` and `old` as for sigaction; both may be NULL. */
+void life_share(int sig, const struct sigaction *act, struct sigaction *old);
 /* Which of a set, that the program blocks or waits for, are ours: bit n - 1 for signal n.  NULL: none. */
 uint64_t life_ours(const sigset_t *set);
 

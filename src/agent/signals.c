@@ -15,10 +15,12 @@ void signals_check(capture *c)
     int round = atomic_load(&c->round), event = atomic_load(&c->event);
     int wanted = (int)atomic_load(&c->yield); /* by a call of sigaction, which waits */
     if (round && (round == wanted || !signo_ours(round))) {
-        do round = signo_free();
-        while (round && !signo_take(round));
+        int other;
+        do other = signo_free();
+        while (other && !signo_take(other));
+        if (other || !signo_ours(round)) round = other; /* otherwise both use it: life_share */
     }
-    if (event && (event == wanted || !signo_ours(event))) event = 0;
+    if (event && !signo_ours(event)) event = 0;
     if (round == c->round && event == c->event) return;
     c->n.signal_moved++;
     if (round)

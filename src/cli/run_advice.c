@@ -12,12 +12,12 @@ static str base_of(str path)
     return slash ? (str){slash + 1, path.n - (size_t)(slash + 1 - path.p)} : path;
 }
 
-/* Less than one in `part` of the addresses, and of the samples: a loop that was compiled at run time has few addresses and most of
+/* Less than one in `parts` of the addresses, and of the samples: a loop that was compiled at run time has few addresses and most of
  * the samples. */
-static bool is_less(const run *r, const symbolized *s, uint64_t part)
+static bool is_less(const run *r, const symbolized *s, uint64_t parts)
 {
-    return s->n_locations * part < r->symbols.n_locations &&
-           s->n_samples * part < r->symbols.n_samples;
+    return s->n_locations * parts < r->symbols.n_locations &&
+           s->n_samples * parts < r->symbols.n_samples;
 }
 
 /* ---- runtimes ---- */

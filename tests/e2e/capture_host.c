@@ -273,15 +273,33 @@ static void execs_in_handler(char **argv, int left)
     }
 }
 
-static void on_ours(int sig) { (void)sig; }
+static volatile sig_atomic_t n_taken, n_unsent;
 
-static void takes_signal(void)
+static void on_taken(int sig, siginfo_t *si, void *context)
+{
+    (void)sig, (void)context;
+    if (si->si_code == SI_TKILL)
+        n_taken++;
+    else
+        n_unsent++; /* by nobody, to the program */
+}
+
+/* All that the capture may use, as Go does. */
+static void takes_signals(void)
 {
     pthread_t t;
+    int read_back = 0;
+    struct sigaction mine = {.sa_sigaction = on_taken, .sa_flags = SA_SIGINFO | SA_RESTART}, now;
     pthread_create(&t, NULL, spinner, NULL);
     rest(0.3);
-    for (int s = SIGRTMIN; s <= SIGRTMAX; s++) signal(s, on_ours);
+    sigaction(SIGSTKFLT, &mine, NULL);
+    for (int s = SIGRTMIN; s <= SIGRTMAX; s++) sigaction(s, &mine, NULL);
+    for (int s = SIGRTMIN; s <= SIGRTMAX; s++) {
+        raise(s);
+        read_back += sigaction(s, NULL, &now) == 0 && now.sa_sigaction == on_taken;
+    }
     pthread_join(t, NULL);
+    printf("got %d\nread %d\nodd %d\n", (int)n_taken, read_back, (int)n_unsent);
 }
 
 /* Puts every signal back to its default, as daemons do, while others are being sampled. */
@@ -453,7 +471,7 @@ int main(int argc, char **argv)
         spin_here(clock_s(CLOCK_MONOTONIC) + seconds);
         return daemon(1, 1) == 0 ? 0 : 1;
     }
-    if (!strcmp(what, "takes")) takes_signal();
+    if (!strcmp(what, "takes")) takes_signals();
     if (!strcmp(what, "quit")) return (int)seconds;
     if (!strcmp(what, "resets")) resets();
     if (!strcmp(what, "sigwait")) waits_for_signals();

@@ -51,18 +51,17 @@ static void stranger(handler_state *h)
 
 /* ---- a round of the wall clock ---- */
 
-static void on_round(handler_state *h, uint64_t ticket, const void *context)
+/* Like the next two, false: the signal is the program's. */
+static bool on_round(handler_state *h, uint64_t ticket, const void *context)
 {
     bool ours = false;
     slot *s = ticket_number(ticket) < h->n_slots ? handler_slot(h, ticket_number(ticket)) : NULL;
-    if (!s || !slot_begin(s, ticket, &ours)) {
-        if (!ours) stranger(h);
-        return;
-    }
+    if (!s || !slot_begin(s, ticket, &ours)) return ours;
     take(h, &s->raw, &s->stack, context);
     slot_answered(s, ticket);
     if (atomic_fetch_add(&h->answered, 1) + 1 == atomic_load(&h->target))
         futex_wake(&h->answered, FUTEX_WAKE_PRIVATE);
+    return true;
 }
 
 /* ---- CPU time ---- */
@@ -100,19 +99,24 @@ static void on_cpu(handler_state *h, uint32_t position, uint32_t weight, const v
     }
 }
 
-static void on_timer(handler_state *h, const siginfo_t *si, const void *context)
+/* A late one of a thread that has ended has an older generation. */
+static bool on_timer(handler_state *h, const siginfo_t *si, const void *context)
 {
     uint64_t ticket = (uintptr_t)si->si_value.sival_ptr;
-    uint32_t position = (uint32_t)ticket;
-    if (position >= h->n_threads || atomic_load_explicit(&handler_thread(h, position)->generation,
-                                                         memory_order_relaxed) != ticket >> 32) {
+    uint32_t position = (uint32_t)ticket, generation = (uint32_t)(ticket >> 32);
+    uint32_t now = position < h->n_threads
+                       ? atomic_load_explicit(&handler_thread(h, position)->generation,
+                                              memory_order_relaxed)
+                       : 0;
+    if (!generation || generation > now) return false;
+    if (generation == now)
+        on_cpu(h, position, si->si_overrun < 0 ? 1 : (uint32_t)si->si_overrun + 1, context);
+    else
         stranger(h);
-        return;
-    }
-    on_cpu(h, position, si->si_overrun < 0 ? 1 : (uint32_t)si->si_overrun + 1, context);
+    return true;
 }
 
-static void on_event(handler_state *h, const siginfo_t *si, const void *context)
+static bool on_event(handler_state *h, const siginfo_t *si, const void *context)
 {
     uint32_t fd = (uint32_t)si->si_fd;
     uint32_t i = fd < h->n_fds ? atomic_load_explicit(&h->by_fd[fd], memory_order_relaxed) : 0;
@@ -120,23 +124,35 @@ static void on_event(handler_state *h, const siginfo_t *si, const void *context)
         on_cpu(h, i - 1, 1, context);
     else
         stranger(h);
+    return true;
+}
+
+/* A signal that the program sent to itself, or that another process sent. */
+static void hand_on(handler_state *h, int sig, siginfo_t *si, void *context)
+{
+    void (*theirs)(int, siginfo_t *, void *) =
+        sig > 0 && sig < HANDLER_SIGNALS
+            ? atomic_load_explicit(&h->shared[sig], memory_order_acquire)
+            : NULL;
+    if (!theirs) return stranger(h);
+    signals_delivered.ours--;
+    theirs(sig, si, context);
 }
 
 /* Nothing here sets errno: system calls are made directly, and the clock does not fail. */
 void handler_run(int sig, siginfo_t *si, void *context)
 {
     handler_state *h = &handler;
-    (void)sig;
     signals_delivered.ours++;
     uint32_t pid = atomic_load_explicit(&h->pid, memory_order_acquire);
+    bool ours = false;
     if (!pid)
-        stranger(h);
+        ours = false;
     else if (si->si_code == SI_QUEUE && (uint32_t)si->si_pid == pid)
-        on_round(h, (uintptr_t)si->si_value.sival_ptr, context);
+        ours = on_round(h, (uintptr_t)si->si_value.sival_ptr, context);
     else if (si->si_code == SI_TIMER)
-        on_timer(h, si, context);
+        ours = on_timer(h, si, context);
     else if (si->si_code >= POLL_IN && si->si_code <= POLL_HUP)
-        on_event(h, si, context);
-    else
-        stranger(h);
+        ours = on_event(h, si, context);
+    if (!ours) hand_on(h, sig, si, context);
 }

@@ -28,6 +28,8 @@ typedef struct handler_counts {
 
 /* The one global that a handler forces on us: written before the handler is installed; later only the
  * atomics change.  After a fork everything is prepared anew before a signal can come. */
+enum { HANDLER_SIGNALS = 65 }; /* numbers of signals, and 0 */
+
 typedef struct handler_state {
     _Atomic uint32_t pid; /* whose signals these are; 0: nobody's */
     int (*now)(clockid_t,
@@ -52,6 +54,9 @@ typedef struct handler_state {
     uint32_t n_threads;
     _Atomic uint32_t *by_fd; /* descriptor of a perf event -> position in threads + 1 */
     uint32_t n_fds;
+
+    /* The program's own handlers of signals that it shares with the capture; NULL: it has none. */
+    _Atomic(void (*)(int, siginfo_t *, void *)) shared[HANDLER_SIGNALS];
 
     _Alignas(64) _Atomic uint32_t answered; /* slots that were answered, for ever: a futex */
     _Atomic uint32_t target;                /* the sampler waits until so many are */

@@ -12,19 +12,22 @@ typedef struct record {
     uint64_t filling[10];
 } record;
 
+/* Whole cache lines of zeros, as mmap gives them. */
+static void *lines(size_t bytes)
+{
+    bytes = (bytes + 63) & ~(size_t)63;
+    void *p = aligned_alloc(64, bytes);
+    assert_non_null(p);
+    return memset(p, 0, bytes);
+}
+
 static ring *new_ring(uint32_t n)
 {
-    ring *r = aligned_alloc(64, sizeof *r);
-    assert_non_null(r);
-    memset(r, 0, sizeof *r);
-    r->ends = aligned_alloc(64, sizeof *r->ends);
-    assert_non_null(r->ends);
-    memset(r->ends, 0, sizeof *r->ends);
+    ring *r = lines(sizeof *r);
+    r->ends = lines(sizeof *r->ends);
     r->n = n;
     r->cell_bytes = CELL;
-    r->cells = aligned_alloc(64, (size_t)n * CELL);
-    assert_non_null(r->cells);
-    memset(r->cells, 0, (size_t)n * CELL); /* as mmap gives it */
+    r->cells = lines((size_t)n * CELL);
     return r;
 }
 
