@@ -228,8 +228,8 @@ static uint64_t kernel_tick(void)
 
 static bool try_event(bool user_only)
 {
-    int fd = event_open(
-        &(event_opts){.period = plan.period, .user_only = user_only, .from = fds_from, .end = FDS_MAX});
+    int fd = event_open(&(event_opts){
+        .period = plan.period, .user_only = user_only, .from = fds_from, .end = FDS_MAX});
     if (fd >= 0) close(fd);
     return fd >= 0;
 }

@@ -121,7 +121,8 @@ unwind_snapshot *tables_make(table_files *f, uint32_t pid, const images *m)
     if (!v) return NULL;
     for (size_t i = 0; i < m->v.n; i++) {
         /* An object of several executable segments has several images. */
-        if (!m->v.v[i].gone && open_object(f, pid, &m->v.v[i], &v[n]) && !is_known(v, n, &v[n])) n++;
+        if (!m->v.v[i].gone && open_object(f, pid, &m->v.v[i], &v[n]) && !is_known(v, n, &v[n]))
+            n++;
     }
     unwind_snapshot *s = foreign_open(v, n, NULL);
     free(v);

@@ -104,10 +104,10 @@ static bool on_timer(handler_state *h, const siginfo_t *si, const void *context)
 {
     uint64_t ticket = (uintptr_t)si->si_value.sival_ptr;
     uint32_t position = (uint32_t)ticket, generation = (uint32_t)(ticket >> 32);
-    uint32_t now = position < h->n_threads
-                       ? atomic_load_explicit(&handler_thread(h, position)->generation,
-                                              memory_order_relaxed)
-                       : 0;
+    uint32_t now =
+        position < h->n_threads
+            ? atomic_load_explicit(&handler_thread(h, position)->generation, memory_order_relaxed)
+            : 0;
     if (!generation || generation > now) return false;
     if (generation == now)
         on_cpu(h, position, si->si_overrun < 0 ? 1 : (uint32_t)si->si_overrun + 1, context);
