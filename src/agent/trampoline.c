@@ -21,8 +21,7 @@ static _Atomic bool on;
     X(r##1)                                                                                        \
     X(r##2)                                                                                        \
     X(r##3)                                                                                        \
-    X(r##4) X(r##5) X(r##6) X(r##7) X(r##8) X(r##9) X(r##a) X(r##b) X(r##c) X(r##d) X(r##e)        \
-        X(r##f)
+    X(r##4) X(r##5) X(r##6) X(r##7) X(r##8) X(r##9) X(r##a) X(r##b) X(r##c) X(r##d) X(r##e) X(r##f)
 STUBS(STUB)
 
 static const trampoline_handler stubs[TRAMPOLINES] = {
