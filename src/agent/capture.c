@@ -273,8 +273,10 @@ static bool begin(capture *c, err *e)
     thread_record *t = thread_add((uint32_t)gettid(), true);
     if (t) life_adopt(t);
     atomic_store(&handler.pid, (uint32_t)getpid());
-    /* Now, while the descriptor that it takes for a moment is in nobody's way. */
-    if (t && !c->o.outlet && cpu_planned()->events) cpu_arm(t, false);
+    if (t && !c->o.outlet && cpu_planned()->events) {
+        capture_locate_spans(c);
+        cpu_arm(t, false); /* now: the descriptor that it takes for a moment is in nobody's way */
+    }
     if (!c->o.outlet) return capture_start(c, 0, e);
     capture_begin_outside(c);
     return true;
