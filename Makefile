@@ -9,7 +9,7 @@ FUZZ_S  ?= 60
 TORTURE_S ?= 1800
 SOAK_MIN ?= 60
 
-.PHONY: build run test bench soak fuzz torture lint format asan tsan coverage install clean help
+.PHONY: build run test test-real bench soak fuzz torture lint format asan tsan coverage install clean help
 .NOTPARALLEL:
 
 build: ## build/kiln and build/libkiln.so (the default)
@@ -43,6 +43,13 @@ torture: ## what real programs do, with the agent inside, for TORTURE_S seconds 
 	@tools/build gcc -Dwerror=true -Dtests=true
 	@tests/torture/run $(TORTURE_S)
 
+test-real: ## programs from Debian, without the agent and with it: same behaviour, run time ratios (20 min)
+	@tools/need test
+	@tools/build gcc
+	@tests/real/run --install
+	@tools/need --optional debootstrap
+	@tests/real/bare
+
 lint: ## clang-tidy, shellcheck, clang-format (slow)
 	@tools/need lint
 	@tools/lint
@@ -68,4 +75,4 @@ clean: ## remove all build directories
 	rm -rf build build-clang build-asan build-tsan build-fuzz build-coverage
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z ]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z -]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile

@@ -111,7 +111,10 @@ static void set_timers(whose w, long period_ns)
 }
 
 /* Signals that the handlers have seen. */
-static unsigned long seen(void) { return n_empty + (unsigned long)atomic_load(&handler.ring.tail); }
+static unsigned long seen(void)
+{
+    return n_empty + (unsigned long)atomic_load(&handler.ring.ends->tail);
+}
 
 /* ---- measuring ---- */
 

@@ -5,7 +5,7 @@
  *
  * Every round runs every contestant once, for BATCH_MS of thread CPU time; a ratio is the median over
  * rounds of the ratio within a round, with its quartiles.  "cold" is our first stack after the cache of
- * rules was dropped.  In a handler: sample.c.  Exit code 4: a goal was missed. */
+ * rules was dropped: every rule is found in .eh_frame, or in compiled tables.  In a handler: sample.c.  Exit code 4: a goal was missed. */
 #include "unwind/registry.h"
 
 #define UNW_LOCAL_ONLY
@@ -34,7 +34,7 @@ typedef struct goal {
     double most;
 } goal;
 
-static unwind_registry *registry;
+static unwind_registry *registry, *compiled; /* rules on demand; with tables of all objects */
 static unwind_stack stack;
 static uintptr_t pcs[FRAMES];
 static size_t got;
@@ -62,6 +62,16 @@ static void kiln_cold(void)
     unwind_snapshot *s = atomic_load(&registry_door(registry)->current);
     memset(s->cache, 0, sizeof s->cache);
     kiln();
+}
+
+static void kiln_cold_tables(void)
+{
+    unwind_door *d = registry_door(compiled);
+    unwind_snapshot *s = snapshot_enter(d);
+    memset(s->cache, 0, sizeof s->cache);
+    unwind_regs r = unwind_regs_here();
+    got = unwind(s, &r, &stack, pcs, FRAMES).n;
+    snapshot_leave(d);
 }
 
 static void drop_cache(void)
@@ -99,6 +109,7 @@ static contestant all[] = {
     {.name = "kiln", .run = kiln, .batch = 1000},
     {.name = "kiln, unknown stack", .run = kiln_unknown_stack, .batch = 500},
     {.name = "kiln, cold cache", .run = kiln_cold, .batch = 50},
+    {.name = "kiln, cold, tables", .run = kiln_cold_tables, .batch = 50},
     {.name = "dropping the cache", .run = drop_cache, .batch = 50},
 #ifdef BENCH_LIBUNWIND
     {.name = "libunwind", .run = libunwind, .batch = 500},
@@ -135,12 +146,31 @@ static void rounds_here(unsigned rounds)
         for (size_t i = 0; i < ARRAY_LEN(all); i++) measure(&all[(i + r) % ARRAY_LEN(all)], r);
 }
 
-static NOINLINE int deeper(unsigned depth, unsigned rounds)
+/* Functions that call each other in a ring, so that every frame has a rule of its own to be found. */
+static int (*const ring[32])(unsigned, unsigned, unsigned);
+
+static NOINLINE int deeper(unsigned at, unsigned depth, unsigned rounds)
 {
-    int r = depth ? deeper(depth - 1, rounds) : (rounds_here(rounds), 1);
-    __asm__ volatile("" ::: "memory"); /* not a tail call */
-    return r + 1;
+    return depth ? ring[at % 32](at + 1, depth - 1, rounds) : (rounds_here(rounds), 1);
 }
+
+#define LEVEL(n)                                                                                   \
+    static NOINLINE int level_##n(unsigned at, unsigned depth, unsigned rounds)                    \
+    {                                                                                              \
+        volatile char room[8 * (n % 10) + 8];                                                      \
+        room[0] = n;                                                                               \
+        int r = depth ? ring[at % 32](at + 1, depth - 1, rounds) : (rounds_here(rounds), 1);       \
+        __asm__ volatile("" ::: "memory"); /* not a tail call */                                   \
+        return r + room[0];                                                                        \
+    }
+/* clang-format off */
+#define EACH(X)                                                                                    \
+    X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) \
+    X(26) X(27) X(28) X(29) X(30) X(31) X(32) X(33) X(34) X(35) X(36) X(37) X(38) X(39) X(40) X(41)
+/* clang-format on */
+EACH(LEVEL)
+#define NAME(n) level_##n,
+static int (*const ring[32])(unsigned, unsigned, unsigned) = {EACH(NAME)};
 
 static int by_value(const void *x, const void *y)
 {
@@ -230,14 +260,18 @@ int main(int argc, char **argv)
         dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL); /* by handle: libunwind has its own */
     err e = {0};
     registry = registry_open(NULL, &e);
-    if (!gcc || !json || !registry || !registry_refresh(registry, &e)) return 3;
+    compiled = registry_open(NULL, &e);
+    if (!gcc || !json || !registry || !compiled || !registry_refresh(registry, &e) ||
+        !registry_refresh(compiled, &e) || !registry_compile_all(compiled, &e))
+        return 3;
     gcc_backtrace = (_Unwind_Reason_Code(*)(_Unwind_Trace_Fn, void *))(uintptr_t)dlsym(
         gcc, "_Unwind_Backtrace");
     gcc_ip = (uintptr_t(*)(struct _Unwind_Context *))(uintptr_t)dlsym(gcc, "_Unwind_GetIP");
     stack = unwind_stack_here();
-    deeper(depth, rounds);
+    deeper(0, depth, rounds);
     bool met = report(depth, rounds, json);
     fclose(json);
     registry_close(registry);
+    registry_close(compiled);
     return met ? 0 : 4;
 }

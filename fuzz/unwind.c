@@ -1,5 +1,7 @@
-/* .eh_frame to a table.  The first byte chooses the processor, the second where the code is. */
+/* .eh_frame to a table, and rules on demand.  The first byte chooses the processor, the second where the code is and whether
+ * the bytes are taken as a whole segment too, .eh_frame_hdr first. */
 #include "unwind/cfi.h"
+#include "unwind/object.h"
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -31,6 +33,97 @@ static void look(const unwind_table *t, const cfi_source *s)
         CHECK(t->wide[i].fp <= PLACE_BY_FP && t->wide[i].third <= PLACE_BY_FP);
 }
 
+/* ---- on demand ---- */
+
+enum { FUNCTIONS = 64 };
+
+typedef struct range {
+    uint64_t start, end, at; /* at: of its record */
+} range;
+
+/* The functions of .eh_frame, as lookups see them; those that do not fit are left out. */
+static size_t functions_of(const cfi_source *s, range *out)
+{
+    rd r = rd_of(s->eh_frame, false), body;
+    const uint8_t *base = r.p;
+    size_t n = 0;
+    cfi_regs regs;
+    CHECK(cfi_regs_of(s->machine, &regs));
+    for (uint64_t at = 0; cfi_next_record(&r, &body); at = (uint64_t)(r.p - base)) {
+        uint64_t here = (uint64_t)(body.p - base);
+        uint32_t back = rd_u32(&body);
+        cfi_cie cie = {0};
+        cfi_fde f;
+        if (body.failed || !back || back > here) continue;
+        rd all = rd_from(s->eh_frame, here - back, false), record;
+        if (!cfi_next_record(&all, &record) || rd_u32(&record) != 0) continue;
+        cfi_read_cie(record, s->address + (uint64_t)(record.p - base), regs, &cie);
+        if (!cie.usable || !cfi_read_fde(body, s->address + here + 4, &cie, &f)) continue;
+        if (f.start < s->text_lo || f.end > s->text_hi) continue;
+        if (n == FUNCTIONS) return 0; /* too many to compare */
+        out[n++] = (range){f.start, f.end, s->address + at};
+    }
+    return n;
+}
+
+/* No other function begins between the start of f[i] and pc: that one would end it, in the table. */
+static bool alone(const range *f, size_t n, size_t i, uint64_t pc)
+{
+    for (size_t k = 0; k < n; k++)
+        if (k != i && f[k].start >= f[i].start && f[k].start <= pc) return false;
+    return true;
+}
+
+static bool same(const unwind_table *t, uint32_t table, uint32_t rule, const wide_rule *w)
+{
+    if (rule_kind(table) != RULE_WIDE) return table == rule;
+    return rule_kind(rule) == RULE_WIDE && memcmp(&t->wide[rule_wide(table)], w, sizeof *w) == 0;
+}
+
+/* One function behind an .eh_frame_hdr of its own: the table that is sorted by others is not our concern here. */
+static void compare(const unwind_table *t, const cfi_source *s, const range *f, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t hdr_at = f[i].start & ~UINT64_C(15);
+        int32_t words[5] = {0x3b031b01, 0, 1, (int32_t)(f[i].start - hdr_at),
+                            (int32_t)(f[i].at - hdr_at)};
+        words[1] = (int32_t)(s->address - hdr_at - 4);
+        if ((int64_t)(f[i].at - hdr_at) != words[4] ||
+            (int64_t)(s->address - hdr_at - 4) != words[1])
+            continue;
+        unwind_object o = {.lo = s->text_lo,
+                           .hi = s->text_hi,
+                           .machine = s->machine,
+                           .hdr = {(const uint8_t *)words, sizeof words, hdr_at},
+                           .frames = {(const uint8_t *)s->eh_frame.p, s->eh_frame.n, s->address}};
+        uint64_t at[] = {f[i].start, f[i].end - 1, f[i].start + (f[i].end - f[i].start) / 2};
+        for (size_t k = 0; k < 3; k++) {
+            object_hit hit = {0};
+            if (!alone(f, n, i, at[k])) continue;
+            uint32_t rule = object_rule(&o, at[k], &hit);
+            CHECK(hit.start == f[i].start && hit.end == f[i].end);
+            CHECK(same(t, table_find(t, at[k] - t->base), rule, &hit.wide));
+        }
+    }
+}
+
+/* Nothing is believed: any bytes may be .eh_frame_hdr and .eh_frame. */
+static void wild(const uint8_t *data, size_t n, uint16_t machine)
+{
+    unwind_object o = {.lo = 0x1000,
+                       .hi = 0x21000,
+                       .machine = machine,
+                       .hdr = {data, n, 0x1000},
+                       .frames = {data, n, 0x1000}};
+    object_index x;
+    (void)!object_read_index(&o, &x);
+    for (uint64_t pc = 0x1000; pc < 0x21000; pc += 0x7ff) {
+        object_hit hit = {0};
+        uint32_t rule = object_rule(&o, pc, &hit);
+        CHECK(rule_kind(rule) != RULE_PLT && (!hit.end || (pc >= hit.start && pc < hit.end)));
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     if (n < 2) return 0;
@@ -46,9 +139,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     uint64_t at;
     (void)!cfi_find(s.eh_frame, s.address, &at);
     CHECK(cfi_length(s.eh_frame) <= s.eh_frame.n);
-    if (cfi_compile(&s, &a, &t, NULL, &e))
+    if (data[1] & 8) wild(data + 2, n - 2, s.machine);
+    if (cfi_compile(&s, &a, &t, NULL, &e)) {
+        range f[FUNCTIONS];
         look(&t, &s);
-    else
+        compare(&t, &s, f, functions_of(&s, f));
+    } else
         CHECK(e.code == ERR_MALFORMED || e.code == ERR_LIMIT);
     arena_free(&a);
     return 0;

@@ -8,6 +8,7 @@
 #include "agent/capture.h"
 #include "agent/config.h"
 #include "agent/descriptors.h"
+#include "agent/filters.h"
 #include "agent/heap/link.h"
 #include "agent/report.h"
 #include "agent/shipper.h"
@@ -45,8 +46,8 @@ static struct {
     agent_config config;
     arena settings;
     shipper shipper;
-    uint64_t start; /* Unix ns */
-    pid_t pid;      /* whose agent this is; 0: off */
+    uint64_t start;    /* Unix ns */
+    _Atomic pid_t pid; /* whose agent this is; 0: off */
     /* The shipper sleeps on `asked`; who waits for it sleeps on `served`, which counts the rounds in
      * which it delivered. */
     _Atomic uint32_t asked, served;
@@ -117,7 +118,7 @@ static void write_report(void)
                       .end = now_of(CLOCK_REALTIME),
                       .advice = said,
                       .n_advice = voice_said(said)};
-    if (!report_write(&agent.shipper, &r, &e)) voice_say(err_text(&e, text, sizeof text));
+    if (!agent_report_write(&agent.shipper, &r, &e)) voice_say(err_text(&e, text, sizeof text));
 }
 
 /* Wrappers (env, nice, a shell's last command) live for a moment: nothing to tell of them when they exec. */
@@ -204,7 +205,18 @@ static void on_leaving(void *who, bool exec)
     (void)who;
     if (!agent.pid || getpid() != agent.pid || capture_is_own()) return;
     ask_and_wait(exec ? ASK_FLUSH | ASK_DELIVER : ASK_STOP);
-    if (!exec) agent.pid = 0;
+    if (exec) return;
+    agent.pid = 0;
+    stop_heap();
+}
+
+/* The threads of the program may make none of our system calls: nobody waits for the delivery. */
+static void on_retired(void *who)
+{
+    (void)who;
+    agent.pid = 0;
+    stop_heap();
+    ask(ASK_STOP);
 }
 
 static void __attribute__((destructor)) agent_end(void)
@@ -238,6 +250,7 @@ static bool open_capture(err *e)
         .source = c->source,
         .wall_ns = c->wall ? c->wall_ns : 0,
         .max_frames = c->max_frames,
+        .max_tables = c->unwind_bytes,
         .at_once = c->heap,
         .exclude = c->exclude,
         .say = say,
@@ -245,6 +258,7 @@ static bool open_capture(err *e)
         .press_at = c->to == EXPORT_SPLUNK ? SHIPPER_RECORDS : 0,
         .mapped = on_mapped,
         .leaving = on_leaving,
+        .retired = on_retired,
     };
     return capture_open(&o, e);
 }
@@ -292,7 +306,7 @@ static void on_fork_child(void)
     agent.config.file = files_of_child(agent.config.file, &agent.settings);
     agent.config.report = files_of_child(agent.config.report, &agent.settings);
     if (agent.shipper.heap) agent.shipper.heap->forked();
-    if (!open_shipper(&e) || !capture_forked(&e) || !start_thread(&e)) {
+    if (!open_shipper(&e) || !capture_forked(NULL, &e) || !start_thread(&e)) {
         stop_heap();
         return;
     }
@@ -330,6 +344,8 @@ static void __attribute__((constructor)) agent_begin(void)
     err e = {0};
     char why[384], text[448];
     if (!agent_wanted(&(otlp_environment){get_variable, warn_early, NULL})) return;
+    /* Not a word: the filter may forbid even that. */
+    if (filters_open(getenv(FILTERS_VARIABLE))) return;
     voice_open();
     if (getauxval(AT_SECURE)) {
         voice_say("this program runs with rights of its own (setuid): it is not profiled");

@@ -35,8 +35,9 @@ typedef struct agent_link {
 } agent_link;
 
 typedef struct agent_sample {
-    uint64_t time;   /* Unix ns, taken where the stack was */
-    int64_t value;   /* ns: CPU time (a timer's overruns included), or the interval of wall time */
+    uint64_t time; /* Unix ns, taken where the stack was */
+    int64_t
+        value; /* ns: CPU time (a timer's overruns included), or wall time (skipped rounds included) */
     uint64_t cpu_ns; /* WALL: CPU time of the thread so far; 0: not known */
     uint32_t stack;  /* of stacks[] */
     uint32_t thread; /* of threads[] */
@@ -59,16 +60,20 @@ typedef struct agent_attrs {
     X(cpu_samples, "CPU samples taken")                                                            \
     X(wall_samples, "wall-clock samples taken")                                                    \
     X(wall_rounds, "rounds of the wall clock")                                                     \
-    X(wall_reused, "wall-clock samples of threads that had not run: not interrupted again")        \
-    X(wall_late, "rounds skipped because the one before had not ended")                            \
-    X(wall_unanswered, "threads that did not answer within the time of a round")                   \
+    X(wall_reused, "wall-clock samples of threads that had not run: their stack holds")            \
+    X(wall_walked, "wall-clock samples of waiting threads, taken without a signal")                \
+    X(wall_late, "rounds skipped because the one before had not ended: the next weighs more")      \
+    X(wall_unanswered, "wall-clock samples without a stack: no answer in time")                    \
     X(blocked, "samples of threads that block the signal: no stack")                               \
     X(ring_full, "CPU samples lost: the ring was full")                                            \
     X(batch_full, "samples lost: the batch was full")                                              \
     X(rounds_full, "rounds skipped: the batch was full")                                           \
     X(truncated, "stacks cut at the limit of frames")                                              \
     X(broken, "stacks that ended before the first function of their thread")                       \
-    X(guessed, "frames crossed by a frame pointer because their code has no unwind table")         \
+    X(no_register, "stacks of waiting threads that ended at a register nobody knows")              \
+    X(guessed, "frames crossed without an unwind rule")                                            \
+    X(tables_over,                                                                                 \
+      "objects whose unwind table did not fit KILN_UNWIND_MEMORY: whole stacks, more CPU")         \
     X(threads_lost, "threads not watched: too many, or the kernel gave no timer")                  \
     X(signal_moved, "times the program took our signal and we moved to another one")               \
     X(events_closed, "perf events that the program closed; made anew within a second")             \

@@ -1,5 +1,6 @@
 #include "agent/capture.h"
 
+#include "agent/filters.h"
 #include "agent/forks.h"
 #include "agent/internal.h"
 #include "agent/life.h"
@@ -24,7 +25,13 @@ enum {
 
 capture the_capture = {.gate = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-bool capture_here(void) { return atomic_load(&handler.pid) == (uint32_t)syscall(SYS_getpid); }
+/* Without a system call when there is nothing: a filter of the program may be why. */
+bool capture_here(void)
+{
+    uint32_t pid = atomic_load(&handler.pid);
+    if (!pid || atomic_load_explicit(&handler.counts->filtered, memory_order_relaxed)) return false;
+    return pid == (uint32_t)syscall(SYS_getpid);
+}
 
 /* ---- counters ---- */
 
@@ -46,8 +53,8 @@ static capture_counts minus(capture_counts a, const capture_counts *b)
 capture_counts capture_totals(capture *c)
 {
     capture_counts n = c->n;
-    n.strangers += atomic_load(&handler.strangers);
-    n.ring_full += atomic_load(&handler.ring_full);
+    n.strangers += atomic_load(&handler.counts->strangers);
+    n.ring_full += atomic_load(&handler.counts->ring_full);
     n.threads_lost += threads_lost();
     n.events_closed += cpu_closed();
     return n;
@@ -70,10 +77,30 @@ const char *capture_source(void)
 
 /* ---- memory of the handler ---- */
 
+static struct {
+    ring_ends ends;
+    handler_counts counts;
+    _Atomic uint32_t wake;
+} inside; /* of a process that drains its own ring */
+
+void capture_use_outlet(const capture_outlet *o)
+{
+    handler.ring = o->ring;
+    handler.counts = o->counts;
+    handler.wake = o->wake;
+    handler.wake_op = FUTEX_WAKE;
+    handler.desk = o->desk;
+    handler.outside = true;
+}
+
 static bool open_ring(uint32_t max_frames)
 {
     ring *r = &handler.ring;
-    r->cell_bytes = (sizeof(ring_cell) + raw_bytes(max_frames) + 63) & ~(size_t)63;
+    r->ends = &inside.ends;
+    handler.counts = &inside.counts;
+    handler.wake = &inside.wake;
+    handler.wake_op = FUTEX_WAKE_PRIVATE;
+    r->cell_bytes = handler_cell_bytes(max_frames);
     for (r->n = 1; r->n * 2 * r->cell_bytes <= RING_BYTES;) r->n *= 2;
     if (!r->cells) {
         void *p = mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE,
@@ -87,20 +114,34 @@ static bool open_ring(uint32_t max_frames)
 /* Zero pages are an empty ring. */
 void capture_forget_ring(void)
 {
+    if (handler.outside) return; /* of all processes */
     madvise(handler.ring.cells, RING_BYTES, MADV_DONTNEED);
-    atomic_store(&handler.ring.tail, 0);
-    atomic_store(&handler.ring.head, 0);
+    atomic_store(&handler.ring.ends->tail, 0);
+    atomic_store(&handler.ring.ends->head, 0);
 }
 
 bool capture_open_registry(capture *c, err *e)
 {
-    c->registry = registry_open(NULL, e);
+    registry_opts o = {.size = sizeof o, .max_bytes = c->o.max_tables};
+    c->registry = registry_open(&o, e);
     if (!c->registry) return false;
-    c->snapshots = 0;
+    c->snapshots = c->over_budget = 0;
     err later = {0}; /* the sampler tries again, and says it */
-    if (c->o.at_once) (void)!registry_refresh(c->registry, &later);
+    (void)!registry_refresh(c->registry, &later);
     atomic_store(&handler.door, registry_door(c->registry));
     return true;
+}
+
+/* Handlers look at a place only inside the registry's door: once it was empty, the spare place is ours. */
+void capture_locate_spans(capture *c)
+{
+    unwind_door *door = registry_door(c->registry);
+    const span_place *shown = atomic_load(&handler.span);
+    span_place *spare = shown == &c->places[0] ? &c->places[1] : &c->places[0];
+    if (atomic_load(&door->readers) != 0 && shown) return; /* again at the next look */
+    *spare = span_locate();
+    atomic_store(&handler.span, spare);
+    c->snapshots = registry_count(c->registry).snapshots;
 }
 
 /* ---- starting ---- */
@@ -129,7 +170,7 @@ static void gone(thread_record *t) { cpu_disarm(t); }
 
 static bool open_wall(capture *c, int sig, err *e)
 {
-    if (!c->o.wall_ns) return true;
+    if (!c->o.wall_ns || c->o.outlet) return true;
     wall_opts w = {c->o.wall_ns, c->o.max_frames, sig, c->o.exclude};
     c->wall = wall_open(&w, e);
     return c->wall != NULL;
@@ -156,8 +197,19 @@ static bool open_sources(capture *c, err *e)
            take_signals(c, round, event, e);
 }
 
+static bool open_outlet(capture *c, err *e)
+{
+    handler.now = clock_gettime;
+    handler.max_frames = c->o.max_frames;
+    capture_use_outlet(c->o.outlet);
+    if (!threads_open(gone, e) || !life_open(e) || !capture_open_registry(c, e)) return false;
+    capture_locate_spans(c);
+    return open_sources(c, e);
+}
+
 static bool open_parts(capture *c, err *e)
 {
+    if (c->o.outlet) return open_outlet(c, e);
     if (!c->tids)
         c->tids = mmap(NULL, THREADS_MAX * sizeof *c->tids, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -206,21 +258,37 @@ uint64_t capture_real_time(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* The calling thread is the only one. */
+void capture_begin_outside(capture *c)
+{
+    thread_record *t = thread_self();
+    atomic_store(&c->ready, 1);
+    if (t && cpu_planned()->period) cpu_arm(t, true);
+}
+
 static bool begin(capture *c, err *e)
 {
-    c->current->start = capture_real_time();
+    if (c->current) c->current->start = capture_real_time();
     c->batch_number = 1;
     thread_record *t = thread_add((uint32_t)gettid(), true);
     if (t) life_adopt(t);
     atomic_store(&handler.pid, (uint32_t)getpid());
-    return capture_start(c, 0, e);
+    if (t && !c->o.outlet && cpu_planned()->events) {
+        capture_locate_spans(c);
+        cpu_arm(t, false); /* now: the descriptor that it takes for a moment is in nobody's way */
+    }
+    if (!c->o.outlet) return capture_start(c, 0, e);
+    capture_begin_outside(c);
+    return true;
 }
 
 bool capture_open(const capture_opts *o, err *e)
 {
     capture *c = &the_capture;
-    if (c->current) return err_set(e, ERR_USAGE, "capture runs already");
+    if (c->current || atomic_load(&handler.pid))
+        return err_set(e, ERR_USAGE, "capture runs already");
     take_opts(c, o);
+    (void)filters_open(NULL);
     if (forks_open(e) && open_parts(c, e) && begin(c, e)) return true;
     close_parts(c);
     return false;
@@ -240,8 +308,8 @@ static void stop_sampler(capture *c)
     if (!c->has_sampler) return;
     atomic_store(&c->stop, 1);
     atomic_store(&c->ready, 0);
-    atomic_fetch_add(&handler.wake, 1);
-    syscall(SYS_futex, &handler.wake, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    atomic_fetch_add(handler.wake, 1);
+    syscall(SYS_futex, handler.wake, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     clock_gettime(CLOCK_REALTIME, &t);
     t.tv_sec += STOP_WAIT_S;
     /* It may be waiting for a lock of the loader's that the ending program holds. */
@@ -255,6 +323,24 @@ void capture_close(void)
     if (!capture_here()) return;
     stop_sampler(c);
     threads_each(disarm, NULL);
+}
+
+uint64_t capture_threads_lost(void) { return threads_lost(); }
+
+void capture_each_thread(void (*f)(void *who, const thread_face *t), void *who)
+{
+    threads_peek(f, who);
+}
+
+void capture_look(void)
+{
+    capture *c = &the_capture;
+    err e = {0};
+    if (!capture_here() || !c->o.outlet) return;
+    pthread_mutex_lock(&c->gate);
+    (void)!registry_refresh(c->registry, &e);
+    if (c->snapshots != registry_count(c->registry).snapshots) capture_locate_spans(c);
+    pthread_mutex_unlock(&c->gate);
 }
 
 static batch *swap(capture *c, bool final)

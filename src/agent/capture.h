@@ -7,12 +7,21 @@
  * One a process.  Everything but the handler runs outside of signals. */
 #pragma once
 #include "agent/batch.h"
+#include "agent/signal/handler.h"
 #include "span/peek.h"
 #include "unwind/registry.h"
 
 enum { CAPTURE_FRAMES = 128, CAPTURE_FRAMES_MAX = 1024 };
 
 typedef enum cpu_source { CPU_AUTO, CPU_PERF, CPU_TIMER } cpu_source;
+
+/* Where samples go when a collector in another process takes them (probe/segment.h). */
+typedef struct capture_outlet {
+    ring ring;
+    handler_counts *counts;
+    _Atomic uint32_t *wake;
+    uint32_t desk;
+} capture_outlet;
 
 typedef struct capture_opts {
     size_t size;         /* sizeof(capture_opts) */
@@ -21,8 +30,9 @@ typedef struct capture_opts {
     uint64_t wall_ns;    /* 0: no rounds; at least 1 ms */
     uint32_t max_frames; /* 0: CAPTURE_FRAMES */
     size_t max_batch;    /* bytes; 0: 4 MiB */
+    size_t max_tables;   /* bytes of compiled unwind tables; 0: none */
     bool
-        at_once; /* stacks can be taken when capture_open returns, some ms later: for the heap object */
+        at_once; /* for the heap object; stacks can be taken when capture_open returns in any case */
     const char *exclude; /* prefixes of names of threads to leave out, by commas; NULL: none */
     /* One sentence for people, at most once each; from the sampler's thread, whose descriptors may be its own
      * (agent/descriptors.h). */
@@ -39,6 +49,16 @@ typedef struct capture_opts {
      * a signal handler with any lock of the program held: ask the shipper's thread, wait for it with a
      * deadline, and do nothing else. */
     void (*leaving)(void *who, bool exec);
+    /* The exec of `leaving` has failed: the program goes on.  May be NULL. */
+    void (*staying)(void *who);
+    /* NULL: a sampler thread drains the ring into batches.  Otherwise nobody in this process does, and no thread is
+     * started: rounds of the wall clock, batches and the refresh of objects are the collector's. */
+    const capture_outlet *outlet;
+    /* With an outlet: a watched thread ends.  From that thread; may be NULL. */
+    void (*ended)(void *who, const thread_face *t);
+    /* In the sampler's thread: the program has installed a filter of system calls, so nothing more is captured, and no thread of
+     * the program may be made to wait. */
+    void (*retired)(void *who);
     void *who;
 } capture_opts;
 
@@ -52,8 +72,17 @@ batch *capture_take(bool final);
 /* Puts the threads' timers away and ends the sampler; the handler stays (a late signal must find it). */
 void capture_close(void);
 
-/* In the child of a fork: forgets the parent's threads and samples, starts again.  */
-NODISCARD bool capture_forked(err *e);
+/* In the child of a fork: forgets the parent's threads and samples, starts again; `outlet` is the child's own, or NULL. */
+NODISCARD bool capture_forked(const capture_outlet *outlet, err *e);
+
+/* With an outlet: samples go to another one from here on. */
+void capture_use_outlet(const capture_outlet *o);
+/* Threads that could not be watched. */
+uint64_t capture_threads_lost(void);
+/* With an outlet: every thread that was watched and lives, for the end of the process.  Async-signal-safe. */
+void capture_each_thread(void (*f)(void *who, const thread_face *t), void *who);
+/* Looks at the loaded objects again; for a process without a sampler.  Not in handlers. */
+void capture_look(void);
 
 /* The calling thread is one of ours: never sampled, its CPU time counted as the agent's, all signals
  * blocked; threads that it creates too.  name may be NULL. */

@@ -124,6 +124,26 @@ static uint64_t number(reading *r, const char *name, uint64_t least, uint64_t mo
     return otherwise;
 }
 
+/* Bytes, with K, M or G behind them for the powers of 1024. */
+static uint64_t size(reading *r, const char *name, uint64_t least, uint64_t most,
+                     uint64_t otherwise)
+{
+    static const char units[] = "KMG";
+    const char *v = look(r->env, name);
+    uint64_t n = 0;
+    size_t i = 0;
+    if (!v) return otherwise;
+    for (; v[i] >= '0' && v[i] <= '9' && n <= most; i++) n = n * 10 + (uint64_t)(v[i] - '0');
+    const char *unit = i && v[i] ? strchr(units, v[i] & ~0x20) : NULL;
+    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    if (i && !v[i + (unit != NULL)] && n <= most >> shift && n << shift >= least) return n << shift;
+    char what[128];
+    snprintf(what, sizeof what, "it requires a number of bytes from %llu to %llu, like 64M",
+             (unsigned long long)least, (unsigned long long)most);
+    warn(r->env, name, what);
+    return otherwise;
+}
+
 static bool truth(reading *r, const char *name, bool otherwise)
 {
     const char *v = look(r->env, name);
@@ -182,6 +202,7 @@ static void read_capture(reading *r, agent_config *c)
     c->source = (cpu_source)choice(r, "KILN_CPU_SOURCE", sources, CPU_AUTO);
     c->heap_bytes = number(r, "KILN_HEAP_INTERVAL", 1, UINT64_C(1) << 40, AGENT_HEAP_BYTES);
     c->max_frames = (uint32_t)number(r, "KILN_FRAMES", 1, CAPTURE_FRAMES_MAX, CAPTURE_FRAMES);
+    c->unwind_bytes = size(r, "KILN_UNWIND_MEMORY", 0, UINT64_C(1) << 40, AGENT_UNWIND_BYTES);
     c->exclude = text(r, "KILN_EXCLUDE");
     c->follow_fork = truth(r, "KILN_FORK", true);
 }

@@ -8,10 +8,11 @@
 typedef enum agent_export { EXPORT_OTLP, EXPORT_SPLUNK, EXPORT_FILE } agent_export;
 
 enum {
-    AGENT_WALL_MS = 1000,         /* between two rounds of the wall clock (S-10) */
-    AGENT_WALL_FLOOR_MS = 10,     /* of SPLUNK_PROFILER_CALL_STACK_INTERVAL */
-    AGENT_CPU_HZ = 99,            /* samples a second of CPU time */
-    AGENT_HEAP_BYTES = 512 << 10, /* between two sampled allocations, on average */
+    AGENT_WALL_MS = 1000,          /* between two rounds of the wall clock (S-10) */
+    AGENT_WALL_FLOOR_MS = 10,      /* of SPLUNK_PROFILER_CALL_STACK_INTERVAL */
+    AGENT_CPU_HZ = 99,             /* samples a second of CPU time */
+    AGENT_HEAP_BYTES = 512 << 10,  /* between two sampled allocations, on average */
+    AGENT_UNWIND_BYTES = 64 << 20, /* of compiled unwind tables, at most */
     AGENT_FLUSH_MS = 10000,
     AGENT_EXIT_MS = 2000,
 };
@@ -22,7 +23,7 @@ typedef struct agent_config {
     uint32_t cpu_hz;
     cpu_source source;
     uint64_t wall_ns, flush_ns, exit_ns;
-    uint64_t heap_bytes;
+    uint64_t heap_bytes, unwind_bytes;
     uint32_t max_frames, file_keep;
     bool symbolize, follow_fork, quiet;
     bool splunk_pprof; /* bodies of log records: pprof-gzip-base64 instead of text */

@@ -1,12 +1,10 @@
 #include "agent/cpu.h"
 
+#include "agent/events.h"
 #include "base/hash.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -34,71 +32,27 @@ uint64_t cpu_closed(void) { return atomic_load(&n_closed); }
 
 /* ---- perf events ---- */
 
-/* Gone with an exec, whoever holds a copy of the descriptor; kernels before 5.13 do not know that. */
-static int event_new(uint32_t tid, uint64_t period, bool user_only)
+static event_opts event_of(const thread_record *t)
 {
-    struct perf_event_attr a = {.type = PERF_TYPE_SOFTWARE,
-                                .size = sizeof a,
-                                .config = PERF_COUNT_SW_TASK_CLOCK,
-                                .sample_period = period,
-                                .wakeup_events = 1,
-                                .disabled = 1,
-                                .exclude_kernel = user_only,
-                                .exclude_hv = 1,
-                                .remove_on_exec = 1};
-    int fd = (int)syscall(SYS_perf_event_open, &a, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    a.remove_on_exec = 0;
-    if (fd < 0 && errno == EINVAL)
-        fd = (int)syscall(SYS_perf_event_open, &a, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    return fd;
-}
-
-/* Out of the program's way. */
-static int move_up(int fd)
-{
-    int up = fcntl(fd, F_DUPFD_CLOEXEC, fds_from);
-    close(fd);
-    return up;
-}
-
-static bool aim(int fd, uint32_t tid)
-{
-    struct f_owner_ex who = {F_OWNER_TID, (pid_t)tid};
-    return fcntl(fd, F_SETOWN_EX, &who) == 0 && fcntl(fd, F_SETSIG, plan.event) == 0 &&
-           fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0 &&
-           ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) == 0;
+    return (event_opts){t->face.tid, t->period, plan.user_only, plan.event, fds_from, FDS_MAX};
 }
 
 static bool arm_event(thread_record *t)
 {
     if (atomic_load(&n_events) >= max_events) return false;
-    int fd = event_new(t->face.tid, t->period, plan.user_only);
-    if (fd >= 0) fd = move_up(fd);
+    event_opts o = event_of(t);
+    int fd = event_open(&o);
     if (fd < 0) return false;
-    if (fd >= FDS_MAX) {
-        close(fd);
-        return false;
-    }
     for (uint32_t end = atomic_load(&fds_end); end <= (uint32_t)fd;)
         if (atomic_compare_exchange_weak(&fds_end, &end, (uint32_t)fd + 1)) break;
     atomic_store(&handler.by_fd[fd], thread_position(t) + 1);
-    if (!aim(fd, t->face.tid)) {
+    if (!event_start(fd, &o)) {
         atomic_store(&handler.by_fd[fd], 0);
-        close(fd);
         return false;
     }
     t->event = fd + 1;
     atomic_fetch_add(&n_events, 1);
     return true;
-}
-
-/* A program may have closed what it did not open, and something else may have the number: an event of
- * another thread's too.  The kernel says 0 for a thread that is gone. */
-static bool still_ours(int fd, uint32_t tid)
-{
-    struct f_owner_ex who;
-    return fcntl(fd, F_GETSIG) == plan.event && fcntl(fd, F_GETOWN_EX, &who) == 0 &&
-           who.type == F_OWNER_TID && (!who.pid || !tid || (uint32_t)who.pid == tid);
 }
 
 static void disarm_event(thread_record *t)
@@ -108,11 +62,7 @@ static void disarm_event(thread_record *t)
     t->event = 0;
     /* before somebody else's event can have the number, unless it has it already */
     atomic_compare_exchange_strong(&handler.by_fd[fd], &me, 0);
-    if (still_ours(fd, t->face.tid)) {
-        /* A child that has not come to its own yet may hold a copy, and would keep the event going. */
-        ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-        close(fd);
-    }
+    event_close(fd, plan.event, t->face.tid);
     atomic_fetch_sub(&n_events, 1);
 }
 
@@ -121,6 +71,14 @@ static void disarm_event(thread_record *t)
 static struct timespec span_of(uint64_t ns)
 {
     return (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+}
+
+/* A random part of the period, or threads would ring in step.  A collector outside knows the CPU time that the first sample
+ * stands for (handler.c), so that one may come at the first tick, and a process of a few milliseconds has one. */
+static uint64_t first_ring(const thread_record *t, uint64_t ticket)
+{
+    if (handler.outside && !atomic_load(&t->face.sampled)) return 1;
+    return 1 + hash_mix(ticket, task_cpu(t->face.tid)) % t->period;
 }
 
 /* The kernel's own calls: libc's would put a thread behind them. */
@@ -133,7 +91,7 @@ static bool arm_timer(thread_record *t)
     to._sigev_un._tid = (pid_t)t->face.tid;
     int id;
     if (syscall(SYS_timer_create, task_clock(t->face.tid), &to, &id) != 0) return false;
-    uint64_t first = 1 + hash_mix(ticket, task_cpu(t->face.tid)) % t->period;
+    uint64_t first = first_ring(t, ticket);
     struct itimerspec when = {.it_interval = span_of(t->period), .it_value = span_of(first)};
     if (syscall(SYS_timer_settime, id, 0, &when, NULL) != 0) {
         syscall(SYS_timer_delete, id);
@@ -167,7 +125,7 @@ static bool wants_event(const thread_record *t, bool newborn)
 /* Daemons close all descriptors there are: the thread would run on unseen. */
 static void check_event(thread_record *t)
 {
-    if (!t->event || still_ours(t->event - 1, t->face.tid)) return;
+    if (!t->event || event_is_ours(t->event - 1, plan.event, t->face.tid)) return;
     disarm_event(t);
     atomic_fetch_add(&n_closed, 1);
 }
@@ -227,26 +185,32 @@ static void only_disarm(void *who, thread_record *t)
     cpu_disarm(t);
 }
 
+static void only_arm(void *who, thread_record *t)
+{
+    (void)who;
+    cpu_arm(t, false);
+}
+
 /* Descriptors are told by their signal: they go before it changes. */
 void cpu_move(int round, int event)
 {
-    if (!event && plan.event) {
-        threads_each(only_disarm, NULL);
-        plan.events = false;
-    }
+    bool to_timers = plan.events && !event;
+    if (to_timers) threads_each(only_disarm, NULL);
+    plan.events = plan.events && event;
     plan.round = round;
     plan.event = event;
-    threads_each(rearm, NULL);
+    threads_each(to_timers ? only_arm : rearm, NULL);
 }
 
 /* The table of threads is not asked: its lock may have been held when the process forked. */
 void cpu_forked(void)
 {
+    events_forked();
     uint32_t end = atomic_load(&fds_end);
     for (uint32_t fd = fds_from; fd < end; fd++) {
         if (!atomic_load(&handler.by_fd[fd])) continue;
         atomic_store(&handler.by_fd[fd], 0);
-        if (still_ours((int)fd, 0)) close((int)fd);
+        event_close((int)fd, plan.event, 0);
     }
     atomic_store(&n_events, 0);
     atomic_store(&fds_end, 0);
@@ -264,7 +228,8 @@ static uint64_t kernel_tick(void)
 
 static bool try_event(bool user_only)
 {
-    int fd = event_new(0, plan.period, user_only);
+    int fd = event_open(&(event_opts){
+        .period = plan.period, .user_only = user_only, .from = fds_from, .end = FDS_MAX});
     if (fd >= 0) close(fd);
     return fd >= 0;
 }

@@ -11,6 +11,7 @@
 
 /* Inherited by threads that an own thread starts, as the table is: the exporter asks for stderr too. */
 static _Atomic bool any_own;
+static _Thread_local bool mine;
 
 void descriptors_own(void)
 {
@@ -18,8 +19,11 @@ void descriptors_own(void)
     /* Whatever writes to these by number writes to nobody. */
     for (int fd = open("/dev/null", O_RDWR | O_CLOEXEC); fd >= 0 && fd < STDERR_FILENO;)
         fd = dup(fd);
+    mine = true;
     atomic_store(&any_own, true);
 }
+
+bool descriptors_mine(void) { return mine; }
 
 bool descriptors_apart(void) { return atomic_load(&any_own); }
 

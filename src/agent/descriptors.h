@@ -10,6 +10,9 @@
 /* Gives the calling thread, and those that it starts, an empty table.  Linux 5.9; otherwise all stays shared. */
 void descriptors_own(void);
 
+/* Is the calling thread's table one that it took by descriptors_own? */
+bool descriptors_mine(void);
+
 /* Are there such tables?  Then a forked child has none of what the exporter opened, and other files under the same
  * numbers. */
 bool descriptors_apart(void);

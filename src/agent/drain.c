@@ -72,10 +72,10 @@ void drain_ring(capture *c)
     int dir = -1;
     if (!c->current) return;
     threads_retire();
-    uint64_t end = atomic_load(&handler.ring.tail);
+    uint64_t end = atomic_load(&handler.ring.ends->tail);
     for (ring_cell *cell; (cell = ring_peek(&handler.ring)); ring_release(&handler.ring, cell))
         drain_one(c, (const raw_sample *)(const void *)cell->bytes, &dir);
-    if (atomic_load(&handler.ring.head) >= end) threads_reap();
+    if (atomic_load(&handler.ring.ends->head) >= end) threads_reap();
     if (dir >= 0) close(dir);
 }
 

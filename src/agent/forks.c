@@ -81,11 +81,24 @@ bool forks_open(err *e)
     return hooked = true;
 }
 
-bool capture_forked(err *e)
+/* A process without a sampler is armed at once: there is nothing that a child that is about to exec would pay for. */
+static bool begin_outside(capture *c, const capture_outlet *outlet)
+{
+    c->o.outlet = outlet;
+    capture_use_outlet(outlet);
+    thread_record *t = thread_self();
+    if (t) life_adopt(t);
+    atomic_store(&handler.pid, (uint32_t)getpid());
+    capture_begin_outside(c);
+    return true;
+}
+
+bool capture_forked(const capture_outlet *outlet, err *e)
 {
     capture *c = &the_capture;
     on_child();
     if (capture_here()) return true;
+    if (outlet) return (c->registry || capture_open_registry(c, e)) && begin_outside(c, outlet);
     if (!c->registry && !capture_open_registry(c, e)) return false;
     c->current = batch_open(c->o.max_batch, (uint32_t)getpid());
     if (!c->current) return err_set(e, ERR_LIMIT, "no memory for samples");

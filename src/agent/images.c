@@ -18,7 +18,7 @@ enum {
 
 /* ---- build ids ---- */
 
-static bool read_own(uint64_t at, void *p, size_t n) { return process_read(getpid(), at, p, n); }
+static int pid_of(const images *m) { return m->pid ? m->pid : getpid(); }
 
 static void keep_ids(image *m, str notes)
 {
@@ -29,21 +29,21 @@ static void keep_ids(image *m, str notes)
 }
 
 /* `head`: where byte 0 of the file is mapped. */
-static void read_ids(image *m, uint64_t head)
+static void read_ids(int pid, image *m, uint64_t head)
 {
     ElfW(Ehdr) h;
     ElfW(Phdr) v[PHDRS_MAX];
     char notes[NOTES_MAX];
-    if (!read_own(head, &h, sizeof h) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0) return;
+    if (!process_read(pid, head, &h, sizeof h) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0) return;
     if (h.e_phentsize != sizeof v[0] || !h.e_phnum || h.e_phnum > PHDRS_MAX) return;
-    if (!read_own(head + h.e_phoff, v, h.e_phnum * sizeof v[0])) return;
+    if (!process_read(pid, head + h.e_phoff, v, h.e_phnum * sizeof v[0])) return;
     uint64_t bias = head;
     for (size_t i = h.e_phnum; i-- > 0;)
         if (v[i].p_type == PT_LOAD) bias = head - (v[i].p_vaddr - v[i].p_offset);
     for (size_t i = 0; i < h.e_phnum; i++) {
         size_t n = v[i].p_memsz;
         if (v[i].p_type != PT_NOTE || n > sizeof notes) continue;
-        if (read_own(bias + v[i].p_vaddr, notes, n)) keep_ids(m, (str){notes, n});
+        if (process_read(pid, bias + v[i].p_vaddr, notes, n)) keep_ids(m, (str){notes, n});
     }
 }
 
@@ -63,9 +63,9 @@ static void hash_file(image *m)
     file_release(&f);
 }
 
-static void identify(image *m, uint64_t head)
+static void identify(const images *all, image *m, uint64_t head)
 {
-    read_ids(m, head);
+    read_ids(pid_of(all), m, head);
     if (!m->gnu[0] && !m->go[0]) hash_file(m);
 }
 
@@ -127,7 +127,7 @@ static bool take(images *m, str maps, uint64_t now, bool ids)
         x = add(m, &l, now);
         ok = x != NULL;
         if (x && ids && l.name.n && head.inode == l.inode && str_eq(head.name, l.name))
-            identify(x, head.start);
+            identify(m, x, head.start);
     }
     for (size_t i = 0; ok && i < before; i++)
         if (!seen[i] && !m->v.v[i].gone) m->v.v[i].gone = now;
@@ -141,11 +141,21 @@ bool images_refresh(images *m, uint64_t now, err *e)
 {
     arena a = {.budget = PROCESS_MAPS_BYTES};
     str maps;
-    bool ok = process_maps(getpid(), &a, &maps, e);
+    bool ok = process_maps(pid_of(m), &a, &maps, e);
     if (ok && !take(m, maps, now, true))
         ok = err_set(e, ERR_LIMIT, "no memory for the list of mappings");
     arena_free(&a);
     return ok;
+}
+
+bool images_put(images *m, const image *x)
+{
+    map_line l = {.start = x->start, .end = x->end, .offset = x->offset, .name = x->path};
+    if (!m->a.budget) m->a.budget = IMAGES_BYTES;
+    image *y = add(m, &l, x->born);
+    if (!y) return false;
+    memcpy(y->gnu, x->gnu, sizeof y->gnu);
+    return true;
 }
 
 static const image *find_last(const images *m, uint64_t address)
@@ -182,7 +192,7 @@ void images_forget(images *m, uint64_t time, bool all)
     if (!all && m->a.used < IMAGES_BYTES / 2) return;
     for (size_t i = 0; i < m->v.n; i++) n += m->v.v[i].gone && m->v.v[i].gone < time;
     if (!n) return;
-    images to = {.a = {.budget = m->a.budget}, .published = m->published};
+    images to = {.a = {.budget = m->a.budget}, .published = m->published, .pid = m->pid};
     for (size_t i = 0; i < m->v.n; i++) {
         const image *x = &m->v.v[i];
         if (x->gone && x->gone < time) continue;

@@ -24,15 +24,19 @@ typedef struct image {
 typedef struct images {
     arena a; /* of `v` and the paths; made anew when most of it is of the past */
     VEC(image) v;
+    int pid;            /* whose mappings; 0: our own */
     uint64_t published; /* address of the process context's mapping; 0: none */
 } images;
 
-/* Looks at /proc/self/maps; `now` in Unix ns.  false: it cannot be read, or memory ran out; what was
+/* Looks at the process's /proc/PID/maps; `now` in Unix ns.  false: it cannot be read, or memory ran out; what was
  * known still is. */
 NODISCARD bool images_refresh(images *m, uint64_t now, err *e);
 
 /* The same from a text, for tests: no build ids. */
 NODISCARD bool images_take(images *m, str maps, uint64_t now);
+
+/* Adds one that somebody else found: start, end, offset, path, born and the GNU build id of `x` count.  false: no memory. */
+NODISCARD bool images_put(images *m, const image *x);
 
 /* The mapping that had this address at this time; NULL: none.  Time 0: whenever it was, the one that is
  * there or was there last (stacks of the heap may be as old as the program). */

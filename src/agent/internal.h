@@ -17,6 +17,7 @@ typedef struct capture {
 
     pthread_mutex_t gate;
     unwind_registry *registry;
+    uint32_t over_budget; /* as in registry_counts, when it was reported */
     uint32_t snapshots;   /* of the registry, when spans were located */
     span_place places[2]; /* one is shown to handlers, the other is spare */
 
@@ -35,7 +36,7 @@ typedef struct capture {
     uint64_t delay_ns;      /* before its first work: a child that is about to exec */
     _Atomic uint32_t ready; /* tables are there: threads may be armed at birth */
     _Atomic uint32_t stop;
-    bool said_no_proc, said_tick, said_lost, said_closed, said_moved, said_tables;
+    bool said_no_proc, said_tick, said_lost, said_closed, said_moved, said_tables, said_over;
 } capture;
 
 extern capture the_capture;
@@ -46,6 +47,13 @@ void *sampler_run(void *c);
 void drain_ring(capture *c);
 /* Looks which of the armed threads run without being heard; without the lock. */
 void drain_deaf(capture *c, int dir);
+
+/* Moves the capture to other signals if the program took one, or asked for one (`yield`).  One thread at a time. */
+void signals_check(capture *c);
+/* A sentence for people, once. */
+void capture_say(const capture *c, bool *said, const char *sentence);
+/* Behind a refresh of the registry, with the gate held. */
+void capture_locate_spans(capture *c);
 
 /* All counters now; with the lock held. */
 capture_counts capture_totals(capture *c);
@@ -58,4 +66,5 @@ bool capture_here(void);
 NODISCARD bool capture_start(capture *c, uint64_t delay_ns, err *e); /* the sampler's thread */
 NODISCARD bool capture_open_registry(capture *c, err *e);
 void capture_forget_ring(void);
+void capture_begin_outside(capture *c); /* arms the calling thread, the only one */
 uint64_t capture_real_time(void);

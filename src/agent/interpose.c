@@ -91,7 +91,7 @@ static int go_path(const char *path, char *const *argv, char *const *env)
 {
     int saved = errno;
     find_real();
-    life_go(faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0);
+    life_go_to(path);
     errno = saved;
     return stay(real.execve(path, argv, env));
 }
@@ -100,7 +100,10 @@ static int go_search(const char *file, char *const *argv, char *const *env)
 {
     int saved = errno;
     find_real();
-    life_go(strchr(file, '/') ? faccessat(AT_FDCWD, file, X_OK, AT_EACCESS) == 0 : true);
+    if (strchr(file, '/'))
+        life_go_to(file);
+    else
+        life_go(true);
     errno = saved;
     return stay(real.execvpe(file, argv, env));
 }

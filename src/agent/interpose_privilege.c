@@ -33,16 +33,18 @@ __attribute__((constructor(101))) static void find_real(void)
     *(void **)&real_prctl = dlsym(RTLD_NEXT, "prctl");
 }
 
-static bool concerns_privilege(int option, unsigned long first)
+static void prepare_prctl(int option, unsigned long first)
 {
     switch (option) {
     case PR_SET_KEEPCAPS:
     case PR_SET_SECUREBITS:
-    case PR_CAPBSET_DROP:
-    case PR_SET_NO_NEW_PRIVS:
-    case PR_SET_SECCOMP: return true;
-    case PR_CAP_AMBIENT: return first != PR_CAP_AMBIENT_IS_SET;
-    default: return false;
+    case PR_CAPBSET_DROP: life_change_privilege(); break;
+    case PR_SET_NO_NEW_PRIVS: life_change_privilege(); break;
+    case PR_SET_SECCOMP: life_retire(); break;
+    case PR_CAP_AMBIENT:
+        if (first != PR_CAP_AMBIENT_IS_SET) life_change_privilege();
+        break;
+    default: break;
     }
 }
 
@@ -54,27 +56,27 @@ EXPORT int prctl(int option, ...)
     for (int i = 0; i < 4; i++) a[i] = va_arg(list, unsigned long); /* as libc does: registers */
     va_end(list);
     find_real();
-    if (concerns_privilege(option, a[0])) life_retire();
+    prepare_prctl(option, a[0]);
     return real_prctl(option, a[0], a[1], a[2], a[3]);
 }
 
 EXPORT int capset(cap_user_header_t header, const cap_user_data_t data)
 {
     find_real();
-    life_retire();
+    life_change_privilege();
     return real_capset(header, data);
 }
 
 EXPORT int unshare(int flags)
 {
     find_real();
-    if (flags & (CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM)) life_retire();
+    if (flags & (CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM)) life_change_privilege();
     return real_unshare(flags);
 }
 
 EXPORT int setns(int fd, int type)
 {
     find_real();
-    life_retire();
+    life_change_privilege();
     return real_setns(fd, type);
 }

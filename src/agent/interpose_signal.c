@@ -2,11 +2,17 @@
  *
  * A program that resets all signals to their default, as daemons and shells do, would be killed by the next
  * sample: while a signal is ours, default and ignore are granted in word only.  A handler of the program's
- * gets the signal: the capture moves to another one before.  A thread that blocks all signals would not be
+ * gets the signal: the capture moves to another one before, and where the program has taken them all (Go does) our handler stays and calls the
+ * program's for signals that are not ours.  A thread that blocks all signals would not be
  * seen, and one that waits for all of them (sigwait, signalfd) would be handed ours: as libc does for its own
  * signals, ours are taken out of the sets.  Masks that came otherwise (inherited, a system call of the
- * program's own) are respected. */
+ * program's own) are respected.
+ *
+ * A handler of the program's is installed behind a stub that counts its calls (agent/trampoline.h), and read back as
+ * what the program installed. */
 #include "agent/life.h"
+#include "agent/trampoline.h"
+#include "agent/wait.h"
 
 #include <dlfcn.h>
 #include <sys/signalfd.h>
@@ -14,9 +20,14 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+int __sigaction(int sig, const struct sigaction *act, struct sigaction *old);
+sighandler_t bsd_signal(int sig, sighandler_t h);
+sighandler_t __sysv_signal(int sig, sighandler_t h);
+
 typedef struct real_calls {
     int (*sigaction)(int, const struct sigaction *, struct sigaction *);
     sighandler_t (*signal)(int, sighandler_t);
+    sighandler_t (*sysv_signal)(int, sighandler_t);
     sighandler_t (*sigset)(int, sighandler_t);
     int (*sigignore)(int);
     int (*pthread_sigmask)(int, const sigset_t *, sigset_t *);
@@ -35,6 +46,7 @@ __attribute__((constructor(101))) static void find_real(void)
 {
     if (real.sigaction) return;
     FIND(signal);
+    FIND(sysv_signal);
     FIND(sigset);
     FIND(sigignore);
     FIND(pthread_sigmask);
@@ -50,38 +62,68 @@ __attribute__((constructor(101))) static void find_real(void)
 
 static bool is_handler(sighandler_t h) { return h != SIG_DFL && h != SIG_IGN; }
 
-/* It stays installed when the capture has ended, for late signals; nobody shall find it. */
+static sighandler_t stub_of(sighandler_t h)
+{
+    return (sighandler_t)(void *)trampoline_of((trampoline_handler)(void *)h);
+}
+
+static sighandler_t behind(sighandler_t h)
+{
+    return (sighandler_t)(void *)trampoline_behind((trampoline_handler)(void *)h);
+}
+
+static const struct sigaction *with_stub(const struct sigaction *act, struct sigaction *copy)
+{
+    if (!act || act->sa_sigaction == handler_run) return act;
+    *copy = *act;
+    copy->sa_handler = stub_of(act->sa_handler);
+    return copy;
+}
+
+/* Our handler stays installed when the capture has ended, for late signals; the program does not see it. */
 static int hide(int result, struct sigaction *old)
 {
-    if (result == 0 && old && life_handler(old)) *old = (struct sigaction){.sa_handler = SIG_DFL};
-    return result;
+    if (result != 0 || !old) return result;
+    if (life_handler(old)) *old = (struct sigaction){.sa_handler = SIG_DFL};
+    old->sa_handler = behind(old->sa_handler);
+    return 0;
 }
 
 EXPORT int sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
+    struct sigaction copy;
     find_real();
-    if (!life_signal_ours(sig)) return hide(real.sigaction(sig, act, old), old);
+    if (!life_signal_ours(sig)) return hide(real.sigaction(sig, with_stub(act, &copy), old), old);
     if (act && ((act->sa_flags & SA_SIGINFO) || is_handler(act->sa_handler))) {
         life_yield(sig);
-        int r = real.sigaction(sig, act, old);
-        if (r == 0 && old) *old = (struct sigaction){.sa_handler = SIG_DFL};
-        return r;
+        if (!life_signal_ours(sig)) {
+            int r = real.sigaction(sig, with_stub(act, &copy), old);
+            if (r == 0 && old) *old = (struct sigaction){.sa_handler = SIG_DFL};
+            return r;
+        }
     }
-    if (old) *old = (struct sigaction){.sa_handler = SIG_DFL};
+    life_share(sig, act, old);
     return 0;
+}
+
+EXPORT int __sigaction(int sig, const struct sigaction *act, struct sigaction *old)
+{
+    return sigaction(sig, act, old);
 }
 
 static sighandler_t set(int sig, sighandler_t h, sighandler_t (*really)(int, sighandler_t))
 {
     if (!life_signal_ours(sig)) {
-        sighandler_t old = really(sig, h);
+        sighandler_t old = really(sig, stub_of(h));
         return life_handler(&(struct sigaction){.sa_handler = old, .sa_flags = SA_SIGINFO})
                    ? SIG_DFL
-                   : old;
+                   : behind(old);
     }
-    if (!is_handler(h)) return SIG_DFL;
-    life_yield(sig);
-    return really(sig, h) == SIG_ERR ? SIG_ERR : SIG_DFL;
+    if (is_handler(h)) life_yield(sig);
+    if (!life_signal_ours(sig)) return really(sig, stub_of(h)) == SIG_ERR ? SIG_ERR : SIG_DFL;
+    struct sigaction act = {.sa_handler = h, .sa_flags = SA_RESTART}, old;
+    life_share(sig, &act, &old);
+    return old.sa_handler;
 }
 
 EXPORT sighandler_t signal(int sig, sighandler_t h)
@@ -89,6 +131,18 @@ EXPORT sighandler_t signal(int sig, sighandler_t h)
     find_real();
     return set(sig, h, real.signal);
 }
+
+/* The same under other names, as macros and old objects call it. */
+EXPORT sighandler_t ssignal(int sig, sighandler_t h) { return signal(sig, h); }
+EXPORT sighandler_t bsd_signal(int sig, sighandler_t h) { return signal(sig, h); }
+
+EXPORT sighandler_t sysv_signal(int sig, sighandler_t h)
+{
+    find_real();
+    return set(sig, h, real.sysv_signal);
+}
+
+EXPORT sighandler_t __sysv_signal(int sig, sighandler_t h) { return sysv_signal(sig, h); }
 
 EXPORT sighandler_t sigset(int sig, sighandler_t h)
 {
@@ -149,25 +203,46 @@ EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
     return change(how, set, old, real.sigprocmask);
 }
 
-EXPORT int sigwait(const sigset_t *set, int *sig)
+EXPORT OWN_CALL int sigwait(const sigset_t *set, int *sig)
 {
     sigset_t copy;
     find_real();
+    WAIT_SAVE_REGISTERS();
     return real.sigwait(without_ours(set, &copy), sig);
 }
 
-EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info)
+/* These two end with EINTR behind our handler (agent/wait.h); sigwait goes on in libc. */
+EXPORT OWN_CALL int sigwaitinfo(const sigset_t *set, siginfo_t *info)
 {
     sigset_t copy;
+    int r;
     find_real();
-    return real.sigwaitinfo(without_ours(set, &copy), info);
+    WAIT_SAVE_REGISTERS();
+    const sigset_t *rest = without_ours(set, &copy);
+    wait_mark m = wait_begin();
+    do r = real.sigwaitinfo(rest, info);
+    while (r == -1 && wait_again(&m));
+    return r;
 }
 
-EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+EXPORT OWN_CALL int sigtimedwait(const sigset_t *set, siginfo_t *info,
+                                 const struct timespec *timeout)
 {
     sigset_t copy;
+    struct timespec left;
+    uint64_t start = timeout ? wait_now() : 0, deadline = 0;
+    int r;
     find_real();
-    return real.sigtimedwait(without_ours(set, &copy), info, timeout);
+    WAIT_SAVE_REGISTERS();
+    const sigset_t *rest = without_ours(set, &copy);
+    wait_mark m = wait_begin();
+    while ((r = real.sigtimedwait(rest, info, timeout)) == -1 && wait_again(&m)) {
+        if (!timeout) continue;
+        if (!deadline) deadline = wait_until(start, timeout);
+        left = wait_left(deadline);
+        timeout = &left;
+    }
+    return r;
 }
 
 EXPORT int signalfd(int fd, const sigset_t *set, int flags)

@@ -1,12 +1,14 @@
 #include "agent/life.h"
 
+#include "agent/filters.h"
 #include "agent/internal.h"
 #include "agent/own.h"
 #include "agent/signo.h"
+#include "agent/trampoline.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/ban.h"
@@ -66,8 +68,10 @@ void life_forked(void) { atomic_store(&people, 1); }
 
 static void finish(thread_record *t)
 {
+    const capture *c = &the_capture;
     uint64_t mask = hold_signals();
     cpu_disarm(t);
+    if (c->o.ended && !t->own) c->o.ended(c->o.who, &t->face);
     if (t->own) own_end(t->face.tid);
     if (!t->described && atomic_load(&t->face.sampled)) thread_name_self(t);
     thread_finish(t);
@@ -91,9 +95,6 @@ static void end_capture(void)
     atomic_store(&handler.pid, 0);
 }
 
-/* The program has forbidden itself some calls, maybe ours, on pain of death: the sampler makes them then. */
-static bool is_filtered(void) { return prctl(PR_GET_SECCOMP) != 0; }
-
 /* Runs when the thread returns, in pthread_exit, and when it is cancelled.  The record is the thread's own
  * unless the process forked meanwhile: then it was replaced, and the value with it. */
 static void on_end(void *record)
@@ -102,7 +103,8 @@ static void on_end(void *record)
     if (!capture_here()) return;
     int cancel = not_cancelled();
     bool own = t->own;
-    if (!is_filtered()) finish(t);
+    if (!filters_here())
+        finish(t); /* otherwise the sampler does, which may make the calls that it takes */
     /* libc ends the process with its last thread: ours must not be that. */
     if (!own && atomic_fetch_sub(&people, 1) == 1) end_capture();
     pthread_setcancelstate(cancel, NULL);
@@ -130,7 +132,7 @@ static NOINLINE start begin(thread_record *t)
     uint64_t mask = hold_signals();
     t = thread_begin(t);
     life_adopt(t);
-    if (atomic_load(&the_capture.ready) && cpu_planned()->period && !is_filtered())
+    if (atomic_load(&the_capture.ready) && cpu_planned()->period && !filters_here())
         cpu_arm(t, true);
     release_signals(mask);
     pthread_setcancelstate(cancel, NULL);
@@ -176,6 +178,11 @@ void life_go(bool will)
     if (t) signo_drain(c->round, c->event);
 }
 
+void life_go_to(const char *path)
+{
+    if (capture_here()) life_go(faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0);
+}
+
 /* No lock: a signal handler may call _exit. */
 void capture_hush(void)
 {
@@ -194,7 +201,9 @@ static void be_heard(thread_record *t)
 
 void life_stay(void)
 {
+    const capture *c = &the_capture;
     if (!capture_here()) return;
+    if (c->o.staying) c->o.staying(c->o.who);
     uint64_t mask = hold_signals();
     thread_record *t = thread_find((uint32_t)gettid());
     if (t) be_heard(t);
@@ -218,16 +227,51 @@ bool life_handler(const struct sigaction *a)
     return (a->sa_flags & SA_SIGINFO) && a->sa_sigaction == handler_run && !capture_is_own();
 }
 
+/* Without a sampler the calling thread moves the capture itself. */
+static void move_here(capture *c, int sig)
+{
+    uint64_t mask = hold_signals();
+    pthread_mutex_lock(&c->lock);
+    own_borrow(true); /* signals are asked about as the agent, or the interposers would hide ours */
+    atomic_store(&c->yield, (uint32_t)sig);
+    signals_check(c);
+    atomic_store(&c->yield, 0);
+    own_borrow(false);
+    pthread_mutex_unlock(&c->lock);
+    release_signals(mask);
+}
+
+/* What the program finds when it asks.  Its flags and its mask are not in force: ours are. */
+static struct sigaction shadows[HANDLER_SIGNALS];
+
+void life_share(int sig, const struct sigaction *act, struct sigaction *old)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    uint64_t mask = hold_signals();
+    pthread_mutex_lock(&lock);
+    struct sigaction before = shadows[sig];
+    if (act) {
+        bool none = !(act->sa_flags & SA_SIGINFO) &&
+                    (act->sa_handler == SIG_DFL || act->sa_handler == SIG_IGN);
+        shadows[sig] = *act;
+        atomic_store(&handler.shared[sig], none ? NULL : trampoline_of(act->sa_sigaction));
+    }
+    if (old) *old = before;
+    pthread_mutex_unlock(&lock);
+    release_signals(mask);
+}
+
 void life_yield(int sig)
 {
     capture *c = &the_capture;
     struct timespec until;
+    if (c->o.outlet) return move_here(c, sig);
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += YIELD_NS;
     if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
     atomic_store(&c->yield, (uint32_t)sig);
-    atomic_fetch_add(&handler.wake, 1);
-    syscall(SYS_futex, &handler.wake, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    atomic_fetch_add(handler.wake, 1);
+    syscall(SYS_futex, handler.wake, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     /* A sample ends the wait early: until a point in time, then, as often as it takes. */
     while (atomic_load(&c->yield) == (uint32_t)sig)
         if (syscall(SYS_futex, &c->yield, FUTEX_WAIT_BITSET_PRIVATE, sig, &until, NULL,
@@ -253,6 +297,12 @@ void life_leave(void)
     if (c->o.leaving) c->o.leaving(c->o.who, false);
 }
 
+/* Privileges, namespaces: they are in the way of the agent's threads alone. */
+void life_change_privilege(void)
+{
+    if (!the_capture.o.outlet) life_retire();
+}
+
 void life_retire(void)
 {
     static _Atomic bool retired;
@@ -260,8 +310,11 @@ void life_retire(void)
     if (!capture_here() || capture_is_own() || atomic_exchange(&retired, true)) return;
     if (c->o.say)
         c->o.say(c->o.who,
-                 "the program changes privileges or namespaces or forbids system calls, which our "
-                 "threads would be in the way of: the profile ends here");
+                 c->o.outlet
+                     ? "the program forbids system calls that the profiler needs "
+                       "(seccomp): its profile ends there"
+                     : "the program changes privileges or namespaces or forbids system "
+                       "calls, which our threads would be in the way of: the profile ends here");
     int cancel =
         not_cancelled(); /* waiting is a point of cancellation, the program's call is none */
     end_capture();

@@ -69,6 +69,8 @@ bool own_any(void)
 
 bool capture_is_own(void) { return is_own; }
 
+void own_borrow(bool on) { is_own = on; }
+
 void capture_own_births(bool on) { bears_own = on; }
 bool own_births_on(void) { return bears_own; }
 

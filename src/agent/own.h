@@ -14,3 +14,5 @@ void own_forked(void);
 
 /* What the calling thread creates just now is the agent's (capture_own_births). */
 bool own_births_on(void);
+/* The calling thread counts as the agent's until it is given back: for a thread of the program's that does the agent's work. */
+void own_borrow(bool on);

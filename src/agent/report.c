@@ -55,7 +55,7 @@ static void put_text(json_out *o, const char *key, str text)
     json_put_str(o, text);
 }
 
-void report_print(const shipper *s, const agent_report *r, buf *out)
+void agent_report_print(const shipper *s, const agent_report *r, buf *out)
 {
     json_out o = {.b = out, .pretty = true};
     json_put_object(&o);
@@ -83,12 +83,12 @@ void report_print(const shipper *s, const agent_report *r, buf *out)
     buf_putc(out, '\n');
 }
 
-bool report_write(const shipper *s, const agent_report *r, err *e)
+bool agent_report_write(const shipper *s, const agent_report *r, err *e)
 {
     buf name = {0}, text = {0};
     bool ok = files_name(s->c->report, s->facts.pid, s->report_number, &name) ||
               err_set(e, ERR_USAGE, "KILN_REPORT is no name of a file");
-    report_print(s, r, &text);
+    agent_report_print(s, r, &text);
     ok = ok && !text.failed && file_write(name.p, buf_view(&text), e);
     buf_free(&name), buf_free(&text);
     return ok;

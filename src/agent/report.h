@@ -9,7 +9,7 @@ typedef struct agent_report {
 } agent_report;
 
 /* The text of it. */
-void report_print(const shipper *s, const agent_report *r, buf *out);
+void agent_report_print(const shipper *s, const agent_report *r, buf *out);
 
 /* Writes it whole to KILN_REPORT, if that is set. */
-NODISCARD bool report_write(const shipper *s, const agent_report *r, err *e);
+NODISCARD bool agent_report_write(const shipper *s, const agent_report *r, err *e);

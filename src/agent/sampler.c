@@ -2,6 +2,8 @@
 #include "agent/internal.h"
 
 #include "agent/descriptors.h"
+#include "agent/events.h"
+#include "agent/filters.h"
 #include "agent/signo.h"
 
 #include <errno.h>
@@ -33,7 +35,7 @@ static uint64_t monotonic(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static void say(const capture *c, bool *said, const char *sentence)
+void capture_say(const capture *c, bool *said, const char *sentence)
 {
     if (*said || !c->o.say) return;
     *said = true;
@@ -66,22 +68,29 @@ static void drain(capture *c, times *t)
 
 /* ---- objects and spans ---- */
 
-/* Handlers look at a place only inside the registry's door: once it was empty, the spare place is ours. */
-static void locate_spans(capture *c)
-{
-    unwind_door *door = registry_door(c->registry);
-    const span_place *shown = atomic_load(&handler.span);
-    span_place *spare = shown == &c->places[0] ? &c->places[1] : &c->places[0];
-    if (atomic_load(&door->readers) != 0 && shown) return; /* again at the next look */
-    *spare = span_locate();
-    atomic_store(&handler.span, spare);
-    c->snapshots = registry_count(c->registry).snapshots;
-}
-
 static uint32_t missed(const capture *c)
 {
     const unwind_snapshot *s = atomic_load(&registry_door(c->registry)->current);
     return s ? atomic_load(&s->missed) : 0;
+}
+
+/* Tables of objects whose rules are looked up often.  The gate is held. */
+static void compile(capture *c)
+{
+    err e = {0};
+    if (!c->o.max_tables) return;
+    if (!registry_compile(c->registry, &e)) capture_say(c, &c->said_tables, e.msg);
+    uint32_t over = registry_count(c->registry).over_budget;
+    if (over <= c->over_budget) return;
+    pthread_mutex_lock(&c->lock);
+    c->n.tables_over += over - c->over_budget;
+    pthread_mutex_unlock(&c->lock);
+    c->over_budget = over;
+    capture_say(
+        c, &c->said_over,
+        "unwind tables of large libraries do not fit KILN_UNWIND_MEMORY: their stacks are whole, "
+        "but each costs more; "
+        "raise it (512M, for example)");
 }
 
 static void refresh(capture *c, times *t)
@@ -90,12 +99,13 @@ static void refresh(capture *c, times *t)
     pthread_mutex_lock(&c->gate);
     uint32_t before = t->refreshed ? registry_count(c->registry).snapshots : 0; /* see at_once */
     bool ok = registry_refresh(c->registry, &e);
+    compile(c);
     bool changed = registry_count(c->registry).snapshots != before;
-    if (c->snapshots != registry_count(c->registry).snapshots) locate_spans(c);
+    if (c->snapshots != registry_count(c->registry).snapshots) capture_locate_spans(c);
     t->missed = missed(c);
     pthread_mutex_unlock(&c->gate);
     t->refreshed = t->now;
-    if (!ok && c->o.say) say(c, &c->said_tables, e.msg);
+    if (!ok && c->o.say) capture_say(c, &c->said_tables, e.msg);
     if (changed && c->o.mapped) c->o.mapped(c->o.who);
 }
 
@@ -122,55 +132,37 @@ static void disarm(void *who, thread_record *t)
 static void look_for_threads(capture *c)
 {
     int dir = task_open();
-    size_t n;
+    size_t n = 0;
     if (dir < 0 || !threads_call(dir, c->tids, &n))
-        say(c, &c->said_no_proc,
+        capture_say(
+            c, &c->said_no_proc,
             "/proc/self/task cannot be read: threads are seen only from their start on, and there "
             "is no "
             "wall clock profile");
+    if (dir >= 0) filters_look(dir, c->tids, n);
+    if (filters_seen()) {
+        close(dir);
+        return;
+    }
     threads_each(arm, NULL);
     if (dir >= 0) drain_deaf(c, dir);
     if (dir >= 0) close(dir);
     if (threads_lost())
-        say(c, &c->said_lost,
-            "some threads are not watched: there are too many, or the kernel gives no "
-            "more timers (ulimit -i)");
+        capture_say(c, &c->said_lost,
+                    "some threads are not watched: there are too many, or the kernel gives no "
+                    "more timers (ulimit -i)");
     if (cpu_closed())
-        say(c, &c->said_closed,
+        capture_say(
+            c, &c->said_closed,
             "the program closes descriptors that are not its own, perf events among them, which "
             "are "
             "made anew: KILN_CPU_SOURCE=timer needs none");
 }
 
-/* The program may have taken a signal that was free when we looked. */
-static void check_signals(capture *c)
-{
-    int round = atomic_load(&c->round), event = atomic_load(&c->event);
-    int wanted = (int)atomic_load(&c->yield); /* by a call of sigaction, which waits */
-    if (round && (round == wanted || !signo_ours(round))) {
-        do round = signo_free();
-        while (round && !signo_take(round));
-    }
-    if (event && (event == wanted || !signo_ours(event))) event = 0;
-    if (round == c->round && event == c->event) return;
-    c->n.signal_moved++;
-    if (round)
-        say(c, &c->said_moved,
-            "the program took the signal that the profiler uses: it has moved to another");
-    else
-        say(c, &c->said_moved,
-            "the program uses all real-time signals: the profiler has none left for "
-            "timers and the wall clock");
-    c->round = round;
-    c->event = event;
-    cpu_move(round, event);
-    if (c->wall) wall_move(c->wall, round);
-}
-
 static void yield_if_asked(capture *c)
 {
     if (!atomic_load(&c->yield)) return;
-    check_signals(c);
+    signals_check(c);
     atomic_store(&c->yield, 0);
     syscall(SYS_futex, &c->yield, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
@@ -178,7 +170,7 @@ static void yield_if_asked(capture *c)
 static void scan(capture *c, times *t)
 {
     t->scan = t->now + SCAN_NS;
-    check_signals(c);
+    signals_check(c);
     if (cpu_planned()->period) look_for_threads(c);
 }
 
@@ -190,13 +182,14 @@ static void take_round(capture *c)
     bool full = !c->current || batch_full(c->current);
     c->n.rounds_full += full;
     pthread_mutex_unlock(&c->lock);
-    if (full) return;
+    if (full) return wall_skip(c->wall, 1);
     capture_counts n = {0};
-    check_signals(c);
-    if (!c->round) return;
+    signals_check(c);
+    if (!c->round) return wall_skip(c->wall, 1);
     bool ok = wall_take(c->wall, &n);
     if (!ok)
-        say(c, &c->said_no_proc, "/proc/self/task cannot be read: there is no wall clock profile");
+        capture_say(c, &c->said_no_proc,
+                    "/proc/self/task cannot be read: there is no wall clock profile");
     pthread_mutex_lock(&c->lock);
     if (ok && c->current) wall_write(c->wall, c->current, &n);
     counts_add(&c->n, &n);
@@ -204,7 +197,7 @@ static void take_round(capture *c)
     press(c);
 }
 
-/* Missed rounds are skipped, not made up for. */
+/* Missed rounds are skipped; the next one stands for them. */
 static void round_if_due(capture *c, times *t)
 {
     uint64_t interval = c->o.wall_ns;
@@ -215,6 +208,7 @@ static void round_if_due(capture *c, times *t)
     if (t->now < t->wall) return;
     uint64_t late = (t->now - t->wall) / interval + 1;
     t->wall += late * interval;
+    wall_skip(c->wall, late);
     pthread_mutex_lock(&c->lock);
     c->n.wall_late += late;
     pthread_mutex_unlock(&c->lock);
@@ -225,7 +219,7 @@ static void round_if_due(capture *c, times *t)
 static void sleep_until(uint64_t when, uint32_t wake)
 {
     struct timespec t = {(time_t)(when / 1000000000), (long)(when % 1000000000)};
-    syscall(SYS_futex, &handler.wake, FUTEX_WAIT_BITSET_PRIVATE, wake, &t, NULL,
+    syscall(SYS_futex, handler.wake, FUTEX_WAIT_BITSET_PRIVATE, wake, &t, NULL,
             FUTEX_BITSET_MATCH_ANY);
 }
 
@@ -240,24 +234,25 @@ static void say_limits(capture *c)
 {
     const cpu_plan *p = cpu_planned();
     if (p->period && !p->events && p->period < p->tick_ns)
-        say(c, &c->said_tick,
+        capture_say(
+            c, &c->said_tick,
             c->o.source == CPU_TIMER
                 ? "CPU timers ring at the kernel's tick at most: there will be fewer samples than "
                   "asked for, each of more weight"
                 : "CPU timers ring at the kernel's tick at most: fewer samples than asked for; "
                   "sudo sysctl kernel.perf_event_paranoid=2 lets perf events take them");
     if (p->events && p->user_only)
-        say(c, &c->said_tick,
-            "perf events see no time in the kernel: lower kernel.perf_event_paranoid to "
-            "1, or use KILN_CPU_SOURCE=timer");
+        capture_say(c, &c->said_tick,
+                    "perf events see no time in the kernel: lower kernel.perf_event_paranoid to "
+                    "1, or use KILN_CPU_SOURCE=timer");
 }
 
 static bool begin(capture *c, times *t)
 {
     capture_own_thread("kiln-sampler");
-    /* Events are put away by the program's threads too, by their descriptor: they have to see it. */
-    if (!cpu_planned()->events) descriptors_own();
-    if (c->delay_ns) sleep_until(monotonic() + c->delay_ns, atomic_load(&handler.wake));
+    if (cpu_planned()->events) events_begin();
+    descriptors_own();
+    if (c->delay_ns) sleep_until(monotonic() + c->delay_ns, atomic_load(handler.wake));
     if (atomic_load(&c->stop)) return false;
     t->now = monotonic();
     refresh(c, t);
@@ -269,21 +264,33 @@ static bool begin(capture *c, times *t)
     return true;
 }
 
+/* No thread of the program makes a system call for us from here on. */
+static void retire(capture *c)
+{
+    atomic_store(&handler.pid, 0);
+    if (c->o.say)
+        c->o.say(c->o.who, "the program has installed a filter of system calls by an instruction "
+                           "of its own: the profile ends here");
+    if (c->o.retired) c->o.retired(c->o.who);
+}
+
 void *sampler_run(void *arg)
 {
     capture *c = arg;
     times t = {0};
-    if (!begin(c, &t)) return NULL;
-    while (!atomic_load(&c->stop)) {
-        uint32_t wake = atomic_load(&handler.wake);
+    bool begun = begin(c, &t);
+    while (begun && !atomic_load(&c->stop) && !filters_seen()) {
+        uint32_t wake = atomic_load(handler.wake);
         yield_if_asked(c);
         drain(c, &t);
         round_if_due(c, &t);
         refresh_if_due(c, &t);
         if (t.now >= t.scan) scan(c, &t);
-        if (!atomic_load(&c->stop)) sleep_until(earliest(c, &t), wake);
+        if (!atomic_load(&c->stop) && !filters_seen()) sleep_until(earliest(c, &t), wake);
         t.now = monotonic();
     }
     threads_each(disarm, NULL); /* here: whoever stops us may have descriptors of its own */
+    events_end();
+    if (filters_seen()) retire(c);
     return NULL;
 }

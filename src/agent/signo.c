@@ -1,6 +1,7 @@
 #include "agent/signo.h"
 
 #include "agent/signal/handler.h"
+#include "agent/trampoline.h"
 
 #include <errno.h>
 #include <string.h>
@@ -30,6 +31,7 @@ bool signo_take(int sig)
                              .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     sigfillset(&ours.sa_mask);
     struct sigaction old;
+    trampoline_start(); /* before a signal of ours can interrupt a call */
     if (sigaction(sig, &ours, &old) != 0) return false;
     bool theirs =
         old.sa_flags & SA_SIGINFO ? old.sa_sigaction != handler_run : old.sa_handler != SIG_DFL;

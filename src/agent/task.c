@@ -117,6 +117,37 @@ void task_name_clean(str raw, char out[TASK_NAME])
 
 /* ---- status, syscall ---- */
 
+typedef struct status_key {
+    str key;
+    unsigned base;
+    size_t at; /* of a uint64_t in task_status */
+} status_key;
+
+#define STATUS_KEY(literal)                                                                        \
+    {                                                                                              \
+        literal, sizeof(literal) - 1                                                               \
+    }
+static const status_key status_keys[] = {
+    {STATUS_KEY("SigBlk:"), 16, offsetof(task_status, blocked)},
+    {STATUS_KEY("Seccomp:"), 10, offsetof(task_status, seccomp)},
+    {STATUS_KEY("Seccomp_filters:"), 10, offsetof(task_status, filters)},
+    {STATUS_KEY("voluntary_ctxt_switches:"), 10, offsetof(task_status, switches)},
+};
+
+static bool status_line(str line, task_status *out, bool *blocked)
+{
+    for (size_t i = 0; i < ARRAY_LEN(status_keys); i++) {
+        const status_key *k = &status_keys[i];
+        if (!str_starts(line, k->key)) continue;
+        line = (str){line.p + k->key.n, line.n - k->key.n};
+        if (!number(next_word(&line), k->base, (uint64_t *)(void *)((char *)out + k->at)))
+            return false;
+        *blocked |= i == 0;
+        break;
+    }
+    return true;
+}
+
 bool task_status_parse(str text, task_status *out)
 {
     bool blocked = false;
@@ -126,16 +157,14 @@ bool task_status_parse(str text, task_status *out)
         str line = {text.p, end ? (size_t)(end - text.p) : text.n};
         text.p += line.n + (end != NULL);
         text.n -= line.n + (end != NULL);
-        str key = STR("SigBlk:"), other = STR("voluntary_ctxt_switches:");
-        if (str_starts(line, key)) {
-            line = (str){line.p + key.n, line.n - key.n};
-            blocked = number(next_word(&line), 16, &out->blocked);
-        } else if (str_starts(line, other)) {
-            line = (str){line.p + other.n, line.n - other.n};
-            if (!number(next_word(&line), 10, &out->switches)) return false;
-        }
+        if (!status_line(line, out, &blocked)) return false;
     }
     return blocked;
+}
+
+bool task_status_filtered(const task_status *now, const task_status *before)
+{
+    return now->seccomp > before->seccomp || now->filters > before->filters;
 }
 
 /* "202 0x7f... five more sp pc"; a thread that waits outside of a call: "-1 sp pc"; "running". */
@@ -156,6 +185,12 @@ bool task_wait_parse(str text, task_wait *out)
     if (n != 9 && n != 3) return false;
     *out = (task_wait){hash_bytes(text.p, text.n, 0), v[n - 2], v[n - 1]};
     return true;
+}
+
+uint64_t task_schedstat_parse(str text)
+{
+    uint64_t ran;
+    return number(next_word(&text), 10, &ran) ? ran : 0;
 }
 
 /* ---- reading ---- */

@@ -22,9 +22,14 @@ NODISCARD bool task_stat_parse(str text, task_stat *out);
 typedef struct task_status {
     uint64_t blocked;  /* SigBlk: bit n - 1 is signal n */
     uint64_t switches; /* voluntary_ctxt_switches */
+    uint64_t seccomp;  /* Seccomp: 0 none, 1 strict, 2 filter; 0 too where the kernel has none */
+    uint64_t filters;  /* Seccomp_filters: their number; 0 before Linux 5.9 */
 } task_status;
 
 NODISCARD bool task_status_parse(str text, task_status *out);
+
+/* Whether a filter of system calls was added since `before`.  Containers have one from the start. */
+bool task_status_filtered(const task_status *now, const task_status *before);
 
 /* The line of a thread that waits in the kernel; false for one that runs.  */
 typedef struct task_wait {
@@ -33,6 +38,9 @@ typedef struct task_wait {
 } task_wait;
 
 NODISCARD bool task_wait_parse(str text, task_wait *out);
+
+/* tid/schedstat: ns that the thread has run; 0: not such a line. */
+uint64_t task_schedstat_parse(str text);
 
 /* Controls and what is not UTF-8 become '?'. */
 void task_name_clean(str raw, char out[TASK_NAME]);

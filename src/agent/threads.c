@@ -272,6 +272,13 @@ void threads_each(void (*f)(void *who, thread_record *t), void *who)
     }
 }
 
+void threads_peek(void (*f)(void *who, const thread_face *t), void *who)
+{
+    uint32_t n = atomic_load(&threads.highest);
+    for (uint32_t i = 0; i < n; i++)
+        if (threads.v[i].state == THREAD_LIVE && !threads.v[i].own) f(who, &threads.v[i].face);
+}
+
 static void change_all(thread_state from, void (*change)(thread_record *t))
 {
     uint32_t n = atomic_load(&threads.highest);

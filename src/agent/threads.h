@@ -26,16 +26,17 @@ typedef enum thread_state {
 
 /* What the sampler knows of a thread from the round before; its alone. */
 typedef struct thread_rest {
-    uint64_t cpu;      /* its CPU clock when it had come to rest in a place whose stack is known */
-    uint64_t switches; /* before it was asked */
-    task_wait wait;    /* where it waited before it was asked */
+    uint64_t
+        cpu; /* its CPU clock when its stack was taken; while it stands still the stack holds */
+    uint64_t tick;     /* of the wall clock, when it was last in a round; 0: never */
+    uint64_t switches; /* before it was asked while it waited */
     uint32_t book;     /* the number of the book that the next three are positions in */
     uint32_t stack, link, attrs;
     uint32_t slot; /* number + 1 of a slot that it has not answered; 0: none */
     char state;
     char wchan[TASK_WCHAN];
-    bool settled; /* cpu holds */
-    bool fresh;   /* it was asked in the last round, while it waited */
+    bool settled; /* it waited: cpu, stack, state and wchan are known */
+    bool asked;   /* in the last round, while it waited: the kernel did not tell where */
 } thread_rest;
 
 typedef struct thread_record {
@@ -51,11 +52,12 @@ typedef struct thread_record {
     _Atomic bool hushed; /* waits for the agent: not in a round */
     bool asked;          /* arming was tried: armed, or counted as lost */
     bool described;
-    int timer;          /* kernel's id + 1; 0: none */
-    int event;          /* descriptor + 1; 0: none */
-    uint64_t period;    /* ns of CPU time that one expiration stands for */
-    uint64_t heard_cpu; /* its CPU clock when it was last looked whether it can be heard */
-    uint32_t drained;   /* CPU samples since then */
+    int timer;           /* kernel's id + 1; 0: none */
+    int event;           /* descriptor + 1; 0: none */
+    uint64_t period;     /* ns of CPU time that one expiration stands for */
+    uint64_t heard_cpu;  /* its CPU clock when it was last looked whether it can be heard */
+    uint32_t drained;    /* CPU samples since then */
+    uint64_t filter_cpu; /* its CPU clock when its filters were last looked at */
     uint64_t
         deaf_ns; /* CPU time told of without a stack, which a late signal must not tell again */
     agent_thread about;
@@ -104,6 +106,8 @@ NODISCARD bool threads_call(int dir, uint32_t *tids, size_t *n);
 
 /* Calls f for every LIVE record; f may end it. */
 void threads_each(void (*f)(void *who, thread_record *t), void *who);
+/* The same for those that are not the agent's, without the lock: at the end of the process, maybe in a signal handler. */
+void threads_peek(void (*f)(void *who, const thread_face *t), void *who);
 /* Before a drain: whoever has ended has put its last sample into the ring. */
 void threads_retire(void);
 /* Behind a drain that reached the end: frees the places of those. */

@@ -1,9 +1,12 @@
 #include "agent/wall.h"
 
+#include "agent/filters.h"
+
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include "agent/wall_look.h"
 #include "base/ban.h"
@@ -38,12 +41,22 @@ static bool open_slots(uint32_t max_frames)
     return handler.slots != NULL;
 }
 
+/* Another thread may unmap what is read. */
+static bool read_self(const memory *m, uint64_t at, void *p, size_t n)
+{
+    struct iovec to = {p, n}, from = {(void *)(uintptr_t)at, n};
+    (void)m;
+    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)n;
+}
+
 void wall_close(wall *w)
 {
     if (!w) return;
     batch_close(w->book);
     if (w->tids) munmap(w->tids, THREADS_MAX * sizeof *w->tids);
     if (w->seats) munmap(w->seats, THREADS_MAX * sizeof *w->seats);
+    if (w->copy) munmap(w->copy, BLOCKED_COPY);
+    free(w->raw);
     free(w);
 }
 
@@ -52,17 +65,21 @@ wall *wall_open(const wall_opts *o, err *e)
     wall *w = calloc(1, sizeof *w);
     if (!w || !open_slots(o->max_frames) || !(w->book = batch_open(BOOK_BYTES, 0)) ||
         !(w->tids = map(THREADS_MAX * sizeof *w->tids)) ||
-        !(w->seats = map(THREADS_MAX * sizeof *w->seats))) {
+        !(w->seats = map(THREADS_MAX * sizeof *w->seats)) || !(w->copy = map(BLOCKED_COPY)) ||
+        !(w->raw = calloc(1, raw_bytes(o->max_frames)))) {
         err_set(e, ERR_LIMIT, "no memory for rounds of the wall clock");
         wall_close(w);
         return NULL;
     }
     w->o = *o;
     w->book_number = 1;
+    w->self = (memory){.read = read_self};
     return w;
 }
 
 void wall_move(wall *w, int sig) { w->o.sig = sig; }
+
+void wall_skip(wall *w, uint64_t rounds) { w->tick += rounds; }
 
 /* Slots that were under way are the parent's.  So is the book, to which the sampler may have been writing:
  * it is left alone. */
@@ -167,37 +184,35 @@ static bool into_book(wall *w, const raw_sample *raw, seat *s)
     return batch_attrs(w->book, raw->span.attrs, raw->span.n_attrs, &s->attrs);
 }
 
-/* A restarted call begins anew: the place is before the instruction, which has two bytes. */
-static bool taken_there(const raw_sample *raw, const task_wait *w)
-{
-    return raw->sp == w->sp && w->pc - raw->pc <= 4;
-}
-
 static void count_stack(const raw_sample *raw, capture_counts *n)
 {
     n->guessed += raw->guesses;
     n->truncated += raw->end == UNWIND_CAPPED;
-    n->broken += raw->end > UNWIND_CAPPED;
+    n->no_register += raw->end == UNWIND_NO_REGISTER;
+    n->broken += raw->end > UNWIND_CAPPED && raw->end != UNWIND_NO_REGISTER;
 }
 
-static void collect_answer(wall *w, seat *s, capture_counts *n)
+void wall_enter(wall *w, const raw_sample *raw, seat *s, capture_counts *n)
 {
-    slot *x = handler_slot(&handler, s->slot);
-    const raw_sample *raw = &x->raw;
     thread_rest *r = &s->t->rest;
-    s->how = SEAT_ANSWERED;
-    s->time = raw->time;
-    if (!s->t->about.pthread) s->t->about.pthread = raw->pthread;
     count_stack(raw, n);
     if (!into_book(w, raw, s)) {
         s->stack = NO_THREAD;
         n->batch_full++;
     }
-    r->fresh = r->fresh && s->stack != NO_THREAD && taken_there(raw, &r->wait);
     r->book = w->book_number;
     r->stack = s->stack;
     r->link = s->link;
     r->attrs = s->attrs;
+}
+
+static void collect_answer(wall *w, seat *s, capture_counts *n)
+{
+    slot *x = handler_slot(&handler, s->slot);
+    s->how = SEAT_ANSWERED;
+    s->time = x->raw.time;
+    if (!s->t->about.pthread) s->t->about.pthread = x->raw.pthread;
+    wall_enter(w, &x->raw, s, n);
     slot_free(x);
 }
 
@@ -212,7 +227,6 @@ static void collect(wall *w, seat *s, capture_counts *n)
         return;
     }
     s->t->rest.slot = s->slot + 1;
-    s->t->rest.fresh = false;
     s->how = SEAT_STUCK;
 }
 
@@ -239,7 +253,9 @@ bool wall_take(wall *w, capture_counts *n)
 {
     if (!w->book || w->book->mem.used > BOOK_BYTES / 2) new_book(w);
     if (!w->book) return false;
-    if (!wall_look(w)) return false;
+    w->tick++;
+    if (!wall_look(w, n)) return false;
+    if (filters_seen()) return true; /* nobody is asked any more */
     w->time =
         clock_now(CLOCK_REALTIME); /* of those who are not asked: with the others, not before */
     w->round++;
@@ -261,10 +277,16 @@ static bool copy_stack(const wall *w, const seat *s, batch *b, agent_sample *out
            (!s->attrs || batch_attrs(b, &from->attr_bytes.v[a->first], a->n, &out->attrs));
 }
 
+/* Rounds that a sample stands for: those since the thread's last one. */
+static uint64_t rounds_of(const wall *w, const thread_rest *r)
+{
+    return r->tick ? w->tick - r->tick : 1;
+}
+
 static bool write_seat(const wall *w, const seat *s, batch *b)
 {
     agent_sample out = {.time = s->how == SEAT_ANSWERED ? s->time : w->time,
-                        .value = (int64_t)w->o.interval,
+                        .value = (int64_t)(rounds_of(w, &s->t->rest) * w->o.interval),
                         .cpu_ns = s->cpu,
                         .round = w->round,
                         .kind = SAMPLE_WALL,
@@ -273,8 +295,10 @@ static bool write_seat(const wall *w, const seat *s, batch *b)
     memcpy(out.wchan, s->wchan, sizeof out.wchan);
     if (!copy_stack(w, s, b, &out) || !batch_thread(b, &s->t->about, &out.thread)) return false;
     agent_sample *added = vec_push(&b->mem, &b->samples);
-    if (added) *added = out;
-    return added != NULL;
+    if (!added) return false;
+    *added = out;
+    s->t->rest.tick = w->tick;
+    return true;
 }
 
 void wall_write(const wall *w, batch *b, capture_counts *n)
@@ -283,6 +307,7 @@ void wall_write(const wall *w, batch *b, capture_counts *n)
         const seat *s = &w->seats[i];
         if (s->how == SEAT_EMPTY || s->t->hushed) continue; /* hushed after the look: in our code */
         n->wall_reused += s->how == SEAT_AT_REST;
+        n->wall_walked += s->how == SEAT_WALKED;
         n->blocked += s->how == SEAT_BLOCKED;
         n->wall_unanswered += s->how == SEAT_STUCK;
         if (write_seat(w, s, b))

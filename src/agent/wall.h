@@ -1,15 +1,13 @@
-/* agent/wall.h - rounds of the wall clock: every thread is asked for its stack at one moment.
+/* agent/wall.h - rounds of the wall clock: the stack of every thread at one moment.
  *
- *   look    the threads in order of tid; state, clock, place in the kernel of each     (before: asked, all are R)
- *   send    to all that ran since they were asked last, in the same order              (S-12, S-13, S-14)
+ *   look    the threads in order of tid; state, clock, place in the kernel of each.  The stack of a thread that
+ *           waits is taken here, without a signal (agent/blocked.h)
+ *   send    to all that run, in the same order                                         (S-12, S-13, S-14)
  *   wait    once, until all have answered or time is over
  *   write   the whole round to the batch, in order of tid
  *
- * A thread that has not run since its stack was taken is not interrupted again: sleeps and polls would
- * end early each time.  Its CPU clock tells: one that stands still has not run.  After an interruption the
- * thread goes back to sleep and its clock moved; that it went straight back is seen from its count of
- * voluntary switches (one more) and from its line in /proc (the same call, arguments and stack), and that
- * the stack was taken there, from where it was interrupted.
+ * A thread that waits is never interrupted: sleeps and polls would end early.  As long as its CPU clock stands
+ * still it has not run, and the stack that was taken holds.
  *
  * Stacks, links and attributes of a round are kept in the book, a batch of the sampler's own, from which
  * they are copied to the batch that leaves: so threads at rest find theirs. */
@@ -36,6 +34,9 @@ NODISCARD bool wall_take(wall *w, capture_counts *n);
 
 /* Writes the round that was taken. */
 void wall_write(const wall *w, batch *b, capture_counts *n);
+
+/* Rounds that were due and not taken: the next sample of each thread stands for them too. */
+void wall_skip(wall *w, uint64_t rounds);
 
 void wall_move(wall *w, int sig);
 void wall_forked(wall *w);

@@ -100,15 +100,25 @@ static exit_code cannot_run(run *r, const char *name, const err *e)
     return code;
 }
 
+static void write_files(run *r);
+
+/* In the follower, when everybody has ended. */
+static void rewrite(run *r)
+{
+    err e = {0};
+    r->rewrites = true;
+    if (run_collect(r, &e)) write_files(r);
+    collector_close(r->collector);
+    temp_close();
+}
+
 static bool execute(run *r)
 {
     cli *c = r->c;
     const char *const *env;
     err e = {0};
     r->tmp = temp_open("kiln-run", &e);
-    /* A program that root starts may become somebody else, and the agent in it with it. */
-    bool open = r->tmp && (geteuid() != 0 || temp_share(&e));
-    if (!open || !run_environment(r, &env, &e)) {
+    if (!r->tmp || !run_take_open(r, &e) || !run_environment(r, &env, &e)) {
         cli_fail_err(c, NULL, &e);
         return false;
     }
@@ -119,7 +129,11 @@ static bool execute(run *r)
     }
     for (size_t i = 0; i < c->n_args; i++) argv[i] = c->args[i];
     child_opts o = {.path = r->path, .argv = argv, .envp = env, .ignore_pipe = c->ignored_pipe};
-    if (child_run(&o, &r->end, &e)) return true;
+    bool ran = child_run(&o, &r->end, &e);
+    if (ran) r->follower = run_follow(r, rewrite);
+    run_take_close(r);
+    if (r->follower) temp_leave(); /* the follower needs it and removes it */
+    if (ran) return true;
     cannot_run(r, r->path, &e);
     c->worst = EXIT_CANNOT_RUN; /* there is a file, whatever the kernel missed */
     return false;
@@ -136,7 +150,7 @@ static void write_profile(run *r)
     bool ok = output_choose(c, r->output, &out);
     write_opts w = {.title = input_title(r->output), .ledger = &r->in.ledger};
     ok = ok && out.to->write(out.to, &r->in.doc.model, &w, &bytes, &e) &&
-         (c->o.output || file_set_aside(r->output, &r->has_old, &e)) &&
+         (c->o.output || r->rewrites || file_set_aside(r->output, &r->has_old, &e)) &&
          output_write(&out, buf_view(&bytes), &e);
     r->otlp_bytes = bytes.n;
     if (!ok && e.code) output_fail(c, &out, &e);
@@ -175,7 +189,7 @@ static void tell(run *r)
 }
 
 /* As `kiln send` would. */
-static void send(run *r)
+static void send_file(run *r)
 {
     cli *c = r->c;
     if (r->live || !c->o.address || !r->output) return;
@@ -184,24 +198,30 @@ static void send(run *r)
     cmd_send(c);
 }
 
-static void afterwards(run *r)
+static void write_files(run *r)
 {
-    err e = {0};
-    if (!run_collect(r, &e)) cli_fail_err(r->c, NULL, &e);
     if (r->n_samples) {
         write_profile(r);
         if (r->html) write_html(r);
     } else {
         r->output = r->html = NULL;
     }
+}
+
+static void afterwards(run *r)
+{
+    err e = {0};
+    if (!run_collect(r, &e)) cli_fail_err(r->c, NULL, &e);
+    write_files(r);
     tell(r);
-    send(r);
+    send_file(r);
 }
 
 static exit_code finish(run *r, bool ran)
 {
     cli *c = r->c;
     input_close(&r->in);
+    collector_close(r->collector);
     arena_free(&r->arena);
     temp_close();
     if (!ran) return c->worst;

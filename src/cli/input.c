@@ -65,12 +65,17 @@ static bool load_kept(cli *c, kept_need need, input *in)
     return false;
 }
 
-static bool load(cli *c, const char *path, kept_need need, input *in)
+static void begin(const cli *c, const char *path, input *in)
 {
-    err e = {0};
     *in = (input){.path = path};
     in->arena.budget = c->o.max_memory ? c->o.max_memory : DEFAULT_MAX_MEMORY;
     in->arena.seed = c->seed;
+}
+
+static bool load(cli *c, const char *path, kept_need need, input *in)
+{
+    err e = {0};
+    begin(c, path, in);
     if (kept_is(path)) return load_kept(c, need, in);
     if (file_read(path, max_bytes(c), &in->file, &e)) return true;
     cli_fail_err(c, path, &e);
@@ -135,9 +140,8 @@ static void show_progress(void *who, uint64_t done, uint64_t all)
                (unsigned)(done / (all / 100)));
 }
 
-bool input_open_for(cli *c, const char *path, kept_need need, input *in)
+static bool read_loaded(cli *c, const char *path, input *in)
 {
-    if (!load(c, path, need, in)) return false;
     err e = {0};
     read_opts o = input_read_opts(c, in);
     reading r = {c, in};
@@ -154,9 +158,24 @@ bool input_open_for(cli *c, const char *path, kept_need need, input *in)
     return false;
 }
 
+bool input_open_for(cli *c, const char *path, kept_need need, input *in)
+{
+    return load(c, path, need, in) && read_loaded(c, path, in);
+}
+
 bool input_open(cli *c, const char *path, input *in)
 {
     return input_open_for(c, path, KEPT_ALL, in);
+}
+
+bool input_open_bytes(cli *c, const char *name, buf *bytes, input *in)
+{
+    begin(c, name, in);
+    in->kept = true; /* in memory of ours */
+    in->made = *bytes;
+    *bytes = (buf){0};
+    in->file.bytes = buf_view(&in->made);
+    return read_loaded(c, name, in);
 }
 
 typedef struct visit {

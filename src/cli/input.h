@@ -30,6 +30,8 @@ bool input_holds_otlp(cli *c, input *in);
 bool input_open_for(cli *c, const char *path, kept_need need, input *in);
 /* The same, of all that there is. */
 bool input_open(cli *c, const char *path, input *in);
+/* The same of bytes that are there already, which it takes over; `name` is for messages. */
+bool input_open_bytes(cli *c, const char *name, buf *bytes, input *in);
 /* The same payload by payload, in memory for one of them (format_read_each): *in is there for `each`, its ledger holds the losses
  * of this payload, and everything is closed on return.  Errors of `each` are reported, too. */
 bool input_each(cli *c, const char *path, input *in, format_each *each, void *who);

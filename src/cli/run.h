@@ -1,35 +1,35 @@
 /* cli/run.h - `kiln run`: a program with the agent in it, and what came of it.
  *
  *   run_target   is it a program that can be preloaded into?
- *   run_agent    where is the agent; what the program's environment says to it
- *   run_collect  the files of all processes -> one model with names
- *   run_report   what the agents say about themselves, added up
+ *   run_probe    where is the probe; what the program's environment says to it
+ *   run_take     the collector's wishes; takes what it hands on, and sends it where it shall go
+ *   run_collect  the parts of all processes -> one model with names
+ *   run_report   what was captured, lost and accounted for
+ *   run_advice   what to do about frames without names
  *   run_out      all of it for people; run_json for machines */
 #pragma once
-#include "agent/batch.h"
+#include "agent/config.h"
 #include "cli/input.h"
+#include "collect/collector.h"
 #include "otlp/counters.h"
+#include "otlp/exporter.h"
 #include "symbol/symbolize.h"
 #include "sys/child.h"
 
 enum { RUN_HZ = 99, RUN_HZ_MAX = 10000 };
 #define RUN_EVERY_NS (10 * UINT64_C(1000000))
 
-/* What KILN_REPORT holds, of all processes that wrote one. */
-typedef struct run_report {
-    size_t n;
-    uint64_t own_cpu_ns, peak_kb; /* sum; largest */
-    bool perf, timer;             /* where CPU samples came from */
-    capture_counts capture;
-    otlp_counts sent;
-    uint64_t heap_samples, heap_stacks_lost, heap_live_lost;
-    VEC(str) advice; /* sentences, each once */
-} run_report;
-
 typedef struct run_process {
     uint32_t pid;
-    bool reported; /* it wrote a report: it ended in good order */
+    bool reported; /* it said its farewell: it ended in good order */
 } run_process;
+
+/* A part of a process's profile, as OTLP. */
+typedef struct run_part {
+    uint32_t pid;
+    buf bytes;        /* or, when there were too many: */
+    const char *file; /* NULL: none */
+} run_part;
 
 typedef struct run {
     cli *c;
@@ -46,9 +46,20 @@ typedef struct run {
     bool live;         /* the agents send by themselves */
     bool has_old;      /* the output of an earlier run was kept as .old */
     bool html_missing; /* this kiln has no viewer */
+    int follower;      /* process that goes on collecting; 0: none */
+    bool rewrites;     /* this is that process: files that are there are of this run */
     child_end end;
+    agent_config config; /* what the environment says of rates, frames, resource */
+    collector *collector;
+    exporter *exporter; /* live: NULL otherwise */
+    otlp_config net;
+    module_shelf modules; /* live: files that names come from */
     VEC(run_process) processes;
-    run_report report;
+    VEC(run_part) parts;
+    size_t part_bytes;   /* in memory */
+    uint64_t parts_lost; /* profiles for which there was no memory and no file */
+    collected all;
+    otlp_counts sent;
     input in; /* the merged profile; in.path is NULL until there is one */
     symbolize_report symbols;
     uint64_t n_samples, n_threads;
@@ -59,15 +70,20 @@ typedef struct run {
 /* A sentence in *e why the agent cannot get into it (ERR_UNSUPPORTED), or that it cannot be run (ERR_SYS). */
 NODISCARD bool run_target(run *r, const char *name, err *e);
 
-/* Fills *env (terminated by NULL, in the arena) for the program.  ERR_SYS: no agent; *e says where it was
+/* Fills *env (terminated by NULL, in the arena) for the program.  ERR_SYS: no probe; *e says where it was
  * looked for. */
 NODISCARD bool run_environment(run *r, const char *const **env, err *e);
 
-/* Everything the agents left in r->tmp. */
-NODISCARD bool run_collect(run *r, err *e);
+/* Opens the collector and starts it; live: the exporter too. */
+NODISCARD bool run_take_open(run *r, err *e);
+/* The program has ended, maybe with others that it started running on (r->all.still).  Everything is handed on. */
+void run_take_close(run *r);
+/* Goes on collecting in a process of its own in the background, until those others have ended; then `write` writes the
+ * files again.  Returns the number of that process, 0: there is none.  Before run_take_close. */
+int run_follow(run *r, void (*write)(run *r));
 
-/* Adds one report; what is not understood is left out. */
-NODISCARD bool run_report_add(run_report *to, str json, arena *a, err *e);
+/* The parts as one model, with names. */
+NODISCARD bool run_collect(run *r, err *e);
 
 /* ---- printing; into c->out ---- */
 void run_tell(run *r);
@@ -75,10 +91,24 @@ void run_tell_json(run *r);
 /* "ended with status 3", "was killed by SIGSEGV (segmentation fault)" */
 void run_ending(buf *b, int status);
 
+/* What to do about the names of one binary, as a sentence; false: nothing, or nothing worth it. */
+bool run_advice(const run *r, const symbolized *s, buf *t);
+
 /* Counters of the agents that mean a loss, those that are not 0. */
 typedef struct run_loss {
     const char *name, *what;
     uint64_t n;
 } run_loss;
 enum { RUN_LOSSES = 32 };
-size_t run_losses(const run_report *r, run_loss out[RUN_LOSSES]);
+size_t run_losses(const run *r, run_loss out[RUN_LOSSES]);
+
+/* CPU time of the program as the kernel counts it, and where it went. */
+typedef struct run_account {
+    uint64_t used;      /* wait4's: of the program and of all that it waited for */
+    uint64_t sampled;   /* that samples stand for */
+    uint64_t startup;   /* before the probe began: exec and the loader */
+    uint64_t unsampled; /* in threads that ended before their first sample */
+    uint64_t unseen;    /* the rest: where the probe is not, at ends, lost samples */
+    uint64_t beyond;    /* sampled more than used: processes that nobody waited for */
+} run_account;
+run_account run_account_of(const run *r);

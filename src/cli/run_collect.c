@@ -1,13 +1,12 @@
-/* The files that the agents of all processes left -> one model, with names. */
+/* The parts that the collector handed on -> one model, with names. */
 #include "cli/run.h"
 
 #include "cli/convert.h"
 #include "cli/symbols.h"
 #include "model/merge.h"
-#include "sys/temp.h"
 #include "base/ban.h"
 
-/* An agent writes a file a second, so there may be thousands: as soon as FAN of one generation are there they
+/* There may be a part for each of thousands of processes: as soon as FAN of one generation are there they
  * become one of the next, and no more than FAN of each are in memory. */
 enum { FAN = 32, GENERATIONS = 8, OPEN = FAN * GENERATIONS };
 
@@ -80,9 +79,12 @@ static bool fold_last(fold *f, size_t k, unsigned g, bool final, err *e)
     return true;
 }
 
-static bool fold_add(fold *f, const char *path, err *e)
+/* bytes: taken over; NULL: they are in the file. */
+static bool fold_add(fold *f, const char *path, buf *bytes, err *e)
 {
-    if (!input_open(f->r->c, path, &f->in[f->n])) return true; /* told; the others are still good */
+    input *in = &f->in[f->n];
+    bool ok = bytes ? input_open_bytes(f->r->c, path, bytes, in) : input_open(f->r->c, path, in);
+    if (!ok) return true; /* told; the others are still good */
     f->generation[f->n++] = 0;
     for (unsigned g = 0; g < GENERATIONS - 1; g++) {
         size_t k = 0;
@@ -93,38 +95,9 @@ static bool fold_add(fold *f, const char *path, err *e)
     return f->n < OPEN || fold_last(f, f->n, GENERATIONS - 1, false, e);
 }
 
-static run_process *process_of(run *r, uint32_t pid)
+static bool add_part(fold *f, run_part *p, err *e)
 {
-    for (size_t i = r->processes.n; i-- > 0;)
-        if (r->processes.v[i].pid == pid) return &r->processes.v[i];
-    run_process *p = vec_push(&r->arena, &r->processes);
-    if (p) p->pid = pid;
-    return p;
-}
-
-static bool add_report(run *r, const char *path, run_process *p, err *e)
-{
-    file_bytes f;
-    err bad = {0};
-    if (!file_read(path, 0, &f, e)) return false;
-    p->reported = run_report_add(&r->report, f.bytes, &r->arena, &bad);
-    if (!p->reported) cli_note(r->c, "the report of process %u is broken: %s", p->pid, bad.msg);
-    file_release(&f);
-    return true;
-}
-
-static uint32_t pid_of(str name) { return (uint32_t)strtoul(name.p, NULL, 10); }
-
-static bool add_file(fold *f, str name, err *e)
-{
-    run *r = f->r;
-    char path[4352];
-    bool report = str_ends(name, STR(".json"));
-    if (!report && !str_ends(name, STR(".otlp"))) return true; /* not finished */
-    snprintf(path, sizeof path, "%s/%s", r->tmp, name.p);
-    run_process *p = process_of(r, pid_of(name));
-    if (!p) return err_set(e, ERR_LIMIT, "the memory budget is spent");
-    return report ? add_report(r, path, p, e) : fold_add(f, path, e);
+    return p->file ? fold_add(f, p->file, NULL, e) : fold_add(f, "the profile", &p->bytes, e);
 }
 
 /* ---- order: what people look at first is the first profile ---- */
@@ -223,16 +196,15 @@ static bool take_result(fold *f, err *e)
 
 bool run_collect(run *r, err *e)
 {
-    temp_names names = {0};
     fold *f = calloc(1, sizeof *f);
     if (!f) return err_set(e, ERR_LIMIT, "out of memory");
     f->r = r;
-    bool ok = temp_list(&r->arena, &names, e);
+    bool ok = true;
     /* The program itself first, then those that it started. */
     for (int own = 1; own >= 0; own--)
-        for (size_t i = 0; ok && i < names.n; i++)
-            if ((pid_of(names.v[i]) == (uint32_t)r->end.pid) == own)
-                ok = add_file(f, names.v[i], e);
+        for (size_t i = 0; ok && i < r->parts.n; i++)
+            if ((r->parts.v[i].pid == (uint32_t)r->end.pid) == own)
+                ok = add_part(f, &r->parts.v[i], e);
     ok = ok && take_result(f, e);
     while (f->n) input_close(&f->in[--f->n]);
     free(f);

@@ -34,25 +34,50 @@ static void put_ending(json_out *o, int status)
         json_put_null(o);
 }
 
-static void put_counters(json_out *o, const run_report *p)
+static void put_counters(json_out *o, const run *r)
 {
     json_put_key(o, STR("capture"));
     json_put_object(o);
-#define X(name, what) put_number(o, #name, p->capture.name);
+#define X(name, what) put_number(o, #name, r->all.capture.name);
     CAPTURE_COUNTERS(X)
 #undef X
     json_put_object_end(o);
     json_put_key(o, STR("export"));
     json_put_object(o);
-#define X(name, what) put_number(o, #name, p->sent.name);
+#define X(name, what) put_number(o, #name, r->sent.name);
     OTLP_COUNTERS(X)
 #undef X
     json_put_object_end(o);
     json_put_key(o, STR("heap"));
     json_put_object(o);
-    put_number(o, "samples", p->heap_samples);
-    put_number(o, "stacks_lost", p->heap_stacks_lost);
-    put_number(o, "live_lost", p->heap_live_lost);
+    put_number(o, "samples", r->all.heap_samples);
+    put_number(o, "stacks_lost", r->all.heap_stacks_lost);
+    put_number(o, "live_lost", r->all.heap_live_lost);
+    json_put_object_end(o);
+}
+
+static void put_account(json_out *o, const run *r)
+{
+    run_account a = run_account_of(r);
+    json_put_key(o, STR("cpu"));
+    json_put_object(o);
+    put_number(o, "used_ns", a.used);
+    put_number(o, "sampled_ns", a.sampled);
+    put_number(o, "startup_ns", a.startup);
+    put_number(o, "unsampled_ns", a.unsampled);
+    put_number(o, "unsampled_threads", r->all.n_unsampled);
+    put_number(o, "unseen_ns", a.unseen);
+    put_number(o, "beyond_ns", a.beyond);
+    json_put_object_end(o);
+}
+
+static void put_losses(json_out *o, const run *r)
+{
+    run_loss v[RUN_LOSSES];
+    size_t n = run_losses(r, v);
+    json_put_key(o, STR("lost"));
+    json_put_object(o);
+    for (size_t i = 0; i < n; i++) put_number(o, v[i].name, v[i].n);
     json_put_object_end(o);
 }
 
@@ -71,13 +96,12 @@ static void put_lists(json_out *o, const run *r)
     json_put_array_end(o);
     json_put_key(o, STR("advice"));
     json_put_array(o);
-    for (size_t i = 0; i < r->report.advice.n; i++) json_put_str(o, r->report.advice.v[i]);
+    for (size_t i = 0; i < r->all.n_said; i++) json_put_str(o, str_of(r->all.said[i]));
     json_put_array_end(o);
 }
 
 void run_tell_json(run *r)
 {
-    const run_report *p = &r->report;
     json_out o = {.b = &r->c->out, .pretty = true};
     json_put_object(&o);
     put_number(&o, "schema", 1);
@@ -86,16 +110,19 @@ void run_tell_json(run *r)
     put_number(&o, "start", r->end.start_ns);
     put_number(&o, "duration_ns", r->end.run_ns);
     put_number(&o, "cpu_ns", r->end.cpu_ns);
-    put_number(&o, "own_cpu_ns", p->own_cpu_ns);
-    put_number(&o, "own_peak_kb", p->peak_kb);
-    put_path(&o, "cpu_source", p->perf ? "perf" : p->timer ? "timer" : NULL);
+    put_account(&o, r);
+    put_number(&o, "own_cpu_ns", r->all.own_cpu);
+    put_path(&o, "cpu_source", r->all.perf ? "perf" : r->all.timer ? "timer" : NULL);
     put_number(&o, "samples", r->n_samples);
     put_number(&o, "threads", r->n_threads);
     put_number(&o, "locations", r->symbols.n_locations);
     put_number(&o, "named", r->symbols.n_found);
     put_path(&o, "output", r->output);
     put_path(&o, "html", r->html);
-    put_counters(&o, p);
+    put_number(&o, "still", r->all.still);
+    put_number(&o, "follower", (uint64_t)r->follower);
+    put_counters(&o, r);
+    put_losses(&o, r);
     put_lists(&o, r);
     json_put_object_end(&o);
     buf_putc(&r->c->out, '\n');

@@ -13,8 +13,8 @@ enum {
     ROWS = 10,
     MORE_ROWS = 5,
     SYMBOL_LINES = 3,
-    FEW = 20,
-    SLOWEST_TICK = 100
+    SLOWEST_TICK = 100,
+    UNSEEN_SHARE = 100, /* 1 in so many: less is not told */
 };
 
 static void tail(buf *b, const char *fmt, ...) PRINTF(2, 3);
@@ -93,7 +93,7 @@ static uint64_t most(uint64_t told, uint64_t found) { return told > found ? told
 
 static void put_captured(run *r, buf *t)
 {
-    const run_report *p = &r->report;
+    const collected *p = &r->all;
     char n[HUMAN_MAX], d[HUMAN_MAX];
     const char *by = p->perf && !p->timer   ? " (perf events)"
                      : p->timer && !p->perf ? " (timers)"
@@ -114,7 +114,7 @@ static void put_captured(run *r, buf *t)
 static void put_sent(run *r, buf *t)
 {
     char n[HUMAN_MAX], b[HUMAN_MAX], k[HUMAN_MAX];
-    const otlp_counts *s = &r->report.sent;
+    const otlp_counts *s = &r->sent;
     if (!r->live) return;
     buf_printf(t, "%s profile%s to %s, %s in %s request%s", human_count(s->items_accepted, n),
                plural(s->items_accepted), r->c->o.address, human_bytes(s->bytes_sent, b),
@@ -126,24 +126,47 @@ static void put_lost(run *r, buf *t)
 {
     run_loss v[RUN_LOSSES];
     char n[HUMAN_MAX];
-    size_t k = run_losses(&r->report, v);
+    size_t k = run_losses(r, v);
     for (size_t i = 0; i < k; i++) {
         buf_printf(t, "%s %s", human_count(v[i].n, n), v[i].what);
         item(r, PAINT_YELLOW, i ? "" : "lost", t);
     }
-    if (!k && r->report.n) buf_z(t, "nothing");
+    if (!k && r->all.processes) buf_z(t, "nothing");
     item(r, PAINT_BOLD, "lost", t);
+}
+
+/* Where the CPU time went that the kernel counted: what samples do not show has a name and a number. */
+static void put_account(run *r, buf *t)
+{
+    run_account a = run_account_of(r);
+    char used[HUMAN_MAX], some[HUMAN_MAX], n[HUMAN_MAX];
+    if (!r->all.processes || !a.used) return;
+    buf_printf(t, "%s of %s sampled", human_duration(a.sampled, some),
+               human_duration(a.used, used));
+    if (a.startup)
+        tail(t, "%s in starting programs (exec, loader)", human_duration(a.startup, some));
+    if (a.unsampled)
+        tail(t, "%s in %s thread%s that ended before a first sample",
+             human_duration(a.unsampled, some), human_count(r->all.n_unsampled, n),
+             plural(r->all.n_unsampled));
+    if (a.unseen * UNSEEN_SHARE > a.used)
+        tail(
+            t,
+            "%s unseen: ends of processes, threads that block the signal, programs that are static "
+            "or drop LD_PRELOAD",
+            human_duration(a.unseen, some));
+    if (a.beyond * UNSEEN_SHARE > a.used)
+        tail(t, "%s of it in processes that nobody waited for", human_duration(a.beyond, some));
+    item(r, PAINT_BOLD, "CPU time", t);
 }
 
 static void put_cost(run *r, buf *t)
 {
-    const run_report *p = &r->report;
-    char own[HUMAN_MAX], all[HUMAN_MAX], share[HUMAN_MAX];
-    if (!p->n) return;
-    buf_printf(t, "%s of CPU in the agent's threads, %s of the program's %s",
-               human_duration(p->own_cpu_ns, own),
-               human_percent(p->own_cpu_ns, r->end.cpu_ns, share),
-               human_duration(r->end.cpu_ns, all));
+    const collected *p = &r->all;
+    char own[HUMAN_MAX], share[HUMAN_MAX];
+    if (!p->processes) return;
+    buf_printf(t, "%s of CPU in kiln beside it, %s of the program's",
+               human_duration(p->own_cpu, own), human_percent(p->own_cpu, r->end.cpu_ns, share));
     item(r, PAINT_BOLD, "cost", t);
 }
 
@@ -232,9 +255,9 @@ static void put_empty(run *r, buf *t)
 {
     char cpu[HUMAN_MAX], d[HUMAN_MAX];
     if (r->n_samples || r->live) return;
-    if (!r->report.n && !r->processes.n)
-        buf_z(t, "nothing: the agent did not start in it, or had no time to end; with KILN_QUIET=0 "
-                 "it says what it does");
+    if (!r->all.processes)
+        buf_z(t, "nothing: the probe did not start in it: does it drop LD_PRELOAD, or is what it "
+                 "starts statically linked?");
     else
         buf_printf(
             t,
@@ -246,57 +269,36 @@ static void put_empty(run *r, buf *t)
 
 static void put_silent(run *r, buf *t)
 {
-    size_t silent = 0;
-    for (size_t i = 0; i < r->processes.n; i++) silent += !r->processes.v[i].reported;
-    if (!silent) return;
-    buf_printf(t, "%zu process%s still ran or ended suddenly: up to a second at %s end is missing",
-               silent, silent == 1 ? "" : "es", silent == 1 ? "its" : "their");
-    item(r, PAINT_YELLOW, "missing", t);
-}
-
-static str base_of(str path)
-{
-    const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-    return slash ? (str){slash + 1, path.n - (size_t)(slash + 1 - path.p)} : path;
-}
-
-/* What to do about names of one binary; NULL: nothing, or nothing worth it. */
-static const char *names_advice(const run *r, const symbolized *s)
-{
-    /* A stack that went astray has an address or two where no code is. */
-    bool astray = s->state == MODULE_NO_MAP || s->state == MODULE_UNNAMED;
-    if (astray && s->n_locations * FEW < r->symbols.n_locations) return NULL;
-    if (s->state == MODULE_NO_MAP && s->n_found < s->n_locations)
-        return "code made at run time: node --perf-basic-prof, java -XX:+DumpPerfMapAtExit and "
-               "their like write down what it is";
-    bool own = s->name.n && r->path && str_eq(base_of(s->name), base_of(str_of(r->path)));
-    if (s->state == MODULE_SYMBOLS && own && !str_starts(s->name, STR("/usr/")))
-        return "built without -g: no lines, and no inlined calls";
-    return s->n_found < s->n_locations ? symbolize_advice(s) : NULL;
+    if (r->all.still && r->follower) {
+        buf_printf(t,
+                   "%u process%s in the background: kiln (process %d) follows, and writes the "
+                   "files again when %s ended; kill %d ends that now",
+                   r->all.still, r->all.still == 1 ? " runs on" : "es run on", r->follower,
+                   r->all.still == 1 ? "it has" : "they have", r->follower);
+        item(r, PAINT_YELLOW, "more", t);
+    } else if (r->all.still) {
+        buf_printf(t, "%u process%s on: what happens from now on is not sent", r->all.still,
+                   r->all.still == 1 ? " runs" : "es run");
+        item(r, PAINT_YELLOW, "missing", t);
+    }
+    if (r->all.killed && r->c->o.heap) {
+        buf_printf(t, "%u process%s ended suddenly: of the heap up to 16 s at the end are missing",
+                   r->all.killed, r->all.killed == 1 ? "" : "es");
+        item(r, PAINT_YELLOW, "missing", t);
+    }
 }
 
 static void put_names(run *r, buf *t)
 {
     size_t told = 0;
-    for (size_t i = 0; i < r->symbols.v.n && told < SYMBOL_LINES; i++) {
-        const symbolized *s = &r->symbols.v.v[i];
-        const char *advice = names_advice(r, s);
-        char n[HUMAN_MAX], all[HUMAN_MAX];
-        if (!advice) continue;
-        buf_printf(t, "%.*s: ", STR_ARG(base_of(s->name)));
-        if (s->n_found < s->n_locations)
-            buf_printf(t, "%s of %s addresses have none; ",
-                       human_count(s->n_locations - s->n_found, n),
-                       human_count(s->n_locations, all));
-        buf_z(t, advice);
-        item(r, PAINT_YELLOW, told++ ? "" : "names", t);
-    }
+    for (size_t i = 0; i < r->symbols.v.n && told < SYMBOL_LINES; i++)
+        if (run_advice(r, &r->symbols.v.v[i], t)) item(r, PAINT_YELLOW, told++ ? "" : "names", t);
 }
 
 static void put_advice(run *r, buf *t)
 {
-    for (size_t i = 0; i < r->report.advice.n; i++) {
-        buf_str(t, r->report.advice.v[i]);
+    for (size_t i = 0; i < r->all.n_said; i++) {
+        buf_z(t, r->all.said[i]);
         item(r, PAINT_YELLOW, "more", t);
     }
 }
@@ -307,6 +309,7 @@ void run_tell(run *r)
     put_head(r);
     put_captured(r, &t);
     put_sent(r, &t);
+    put_account(r, &t);
     put_lost(r, &t);
     put_cost(r, &t);
     put_tables(r);

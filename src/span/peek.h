@@ -1,8 +1,9 @@
 /* span/peek.h - reads the context of the calling thread, whoever published it.
  *
  * span_locate runs outside of handlers and may allocate; span_peek is for a signal handler: plain
- * loads, no lock, no call.  Any publisher by OTEP 4947 will do: Kiln's own (span.h), an SDK in the
- * program or in a library, also one that was loaded later (locate again then). */
+ * loads, no lock, no call; span_peek_at reads another thread, which does not run.  Any publisher by OTEP 4947
+ * will do: Kiln's own (span.h), an SDK in the program or in a library, also one that was loaded later (locate
+ * again then). */
 #pragma once
 #include "base/compiler.h"
 #include "kiln/span.h"
@@ -38,3 +39,11 @@ typedef struct span_record {
  * unloaded may be gone, and something else lie there, before anybody locates again: then the kernel is asked
  * whether the memory can be read, and nonsense may be read but nothing faults. */
 NODISCARD bool span_peek(const span_place *at, span_record *out);
+
+/* Reads n bytes at an address of the thread's process; false: they are not there. */
+typedef bool (*span_reader)(void *who, uintptr_t at, void *to, size_t n);
+
+/* The same of another thread, by its thread pointer; not for handlers.  The caller knows that the thread does not
+ * run: a record that is being changed says so, but not one that changes in between. */
+NODISCARD bool span_peek_at(const span_place *at, uintptr_t tp, span_reader read, void *who,
+                            span_record *out);

@@ -19,7 +19,8 @@ typedef struct symbolizer {
     places places;
     dict_edit edit;
     demangler names;
-    uint8_t *leaf; /* per location: it is the leaf of some stack */
+    uint8_t *leaf;    /* per location: it is the leaf of some stack */
+    uint64_t *n_leaf; /* per location: observations whose leaf it is */
     VEC(known_function) known;
     hash_index by_frame;
 } symbolizer;
@@ -68,11 +69,26 @@ static uint32_t function_of(symbolizer *s, uint32_t at, const index_frame *frame
 
 /* ---- locations ---- */
 
-static bool find_leaves(symbolizer *s)
+static void count_leaves(symbolizer *s, const profile *p, symbolize_report *r)
+{
+    const dict *d = &s->m->dict;
+    for (size_t i = 0; i < p->n_samples; i++) {
+        sample x = sample_at(s->m, p, i);
+        span frames = dict_stack(d, x.stack);
+        uint64_t n = sample_observations(&x);
+        if (!frames.n) continue;
+        s->n_leaf[d->frames.v[frames.at]] += n;
+        r->n_samples += n;
+    }
+}
+
+static bool find_leaves(symbolizer *s, symbolize_report *r)
 {
     const dict *d = &s->m->dict;
     s->leaf = arena_new(s->a, uint8_t, d->locations.n);
-    if (!s->leaf) return false;
+    s->n_leaf = arena_new(s->a, uint64_t, d->locations.n);
+    if (!s->leaf || !s->n_leaf) return false;
+    for (size_t i = 0; i < s->m->profiles.n; i++) count_leaves(s, &s->m->profiles.v[i], r);
     for (uint32_t i = 0; i < dict_n_stacks(d); i++) {
         span frames = dict_stack(d, i);
         if (frames.n) s->leaf[d->frames.v[frames.at]] = 1;
@@ -97,6 +113,7 @@ static void look_up(symbolizer *s, uint32_t i, symbolize_report *r)
         lines[k] = (line){f[k].line, f[k].column, function_of(s, at, &f[k])};
     r->n_locations++;
     p->s.n_locations++;
+    p->s.n_samples += s->n_leaf[i];
     if (!n) return;
     r->n_found++;
     p->s.n_found++;
@@ -210,7 +227,7 @@ bool symbolize(model *m, const symbolize_opts *o, arena *a, symbolize_report *r,
     symbolizer s = {.m = m, .o = o, .a = a, .names = {.mode = o->demangle, .a = a}};
     *r = (symbolize_report){0};
     if (!m->dict.mappings.n || !m->dict.locations.n) return true;
-    if (!dict_edit_begin(&s.edit, &m->dict, a) || !find_leaves(&s)) return no_memory(e);
+    if (!dict_edit_begin(&s.edit, &m->dict, a) || !find_leaves(&s, r)) return no_memory(e);
     bool ok = places_begin(&s.places, m, o, a) && run(&s, r) && make_report(&s, r);
     places_end(&s.places);
     return ok || no_memory(e);

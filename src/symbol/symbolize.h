@@ -38,6 +38,7 @@ typedef struct symbolized {
     uint64_t n_locations; /* that wanted names */
     uint64_t n_found;     /* that got them */
     uint64_t n_inlined;   /* of these: with inlined calls */
+    uint64_t n_samples;   /* observations with such a location as their innermost frame */
     bool kernel;
     bool cached, trusted, verified, alt_missing, split; /* as in module.h */
 } symbolized;
@@ -45,6 +46,7 @@ typedef struct symbolized {
 typedef struct symbolize_report {
     VEC(symbolized) v; /* in order of first use */
     uint64_t n_locations, n_already, n_found;
+    uint64_t n_samples; /* observations with an innermost frame */
     uint32_t cache_hits, cache_written, cache_evicted;
 } symbolize_report;
 

@@ -44,12 +44,23 @@ static void take_signals(child *c)
            SIG_DFL); /* who started us may have ignored it: then nobody waits for anybody */
 }
 
+/* Signals of glibc's own, which sigaddset refuses.  Without this, posix_spawn leaves them ignored in the program. */
+static void add_internal(sigset_t *s)
+{
+    enum { INTERNAL = 32, N_INTERNAL = 2 };
+    unsigned long word;
+    memcpy(&word, s, sizeof word);
+    word |= ((1UL << N_INTERNAL) - 1) << (INTERNAL - 1);
+    memcpy(s, &word, sizeof word);
+}
+
 static int spawn(child *c, const child_opts *o, const char *path, char *const *argv)
 {
     posix_spawnattr_t at;
     sigset_t back;
     sigemptyset(&back);
     if (!o->ignore_pipe) sigaddset(&back, SIGPIPE);
+    add_internal(&back);
     int why = posix_spawnattr_init(&at);
     if (why) return why;
     posix_spawnattr_setsigmask(&at, &c->before);

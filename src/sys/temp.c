@@ -1,7 +1,6 @@
 #include "sys/temp.h"
 
 #include "base/ban.h"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,6 +12,7 @@ static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 /* The one thing a handler has to find: "" when there is no directory. */
 static char dir_path[4096];
+static char also_path[256]; /* "" when there is none */
 static struct sigaction before[ARRAY_LEN(ending)];
 
 /* As getdents64(2) gives it. */
@@ -38,6 +38,8 @@ static void remove_files(void)
     if (fd >= 0) close(fd);
 }
 
+static void forget_all(void) { dir_path[0] = also_path[0] = '\0'; }
+
 static void remove_all(void)
 {
     enum { TRIES = 8 }; /* a process that goes on may write once more in between */
@@ -45,7 +47,8 @@ static void remove_all(void)
         remove_files();
         if (rmdir(dir_path) == 0 || errno != ENOTEMPTY) break;
     }
-    dir_path[0] = '\0';
+    if (dir_path[0] && also_path[0]) (void)unlink(also_path);
+    forget_all();
 }
 
 static void on_ending(int sig)
@@ -83,49 +86,26 @@ const char *temp_open(const char *name, err *e)
     return dir_path;
 }
 
-bool temp_share(err *e)
+void temp_also(const char *path)
 {
-    return chmod(dir_path, 01733) == 0 || err_sys(e, errno, "cannot share %.100s", dir_path);
+    size_t n = strlen(path);
+    if (n >= sizeof also_path) return;
+    memcpy(also_path + 1, path + 1, n); /* a handler sees all of it or none */
+    also_path[0] = path[0];
 }
 
-static int by_name(const void *x, const void *y)
-{
-    const str *a = x, *b = y;
-    return str_cmp(*a, *b);
-}
-
-/* Links and pipes that somebody else left are not looked through. */
-static bool is_file(DIR *d, const char *name)
-{
-    struct stat st;
-    return fstatat(dirfd(d), name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
-}
-
-bool temp_list(arena *a, temp_names *out, err *e)
-{
-    DIR *d = opendir(dir_path);
-    if (!d) return err_sys(e, errno, "cannot read %.100s", dir_path);
-    bool ok = true;
-    for (struct dirent *x; ok && (x = readdir(d));) {
-        if (x->d_name[0] == '.' || !is_file(d, x->d_name)) continue;
-        size_t n = strlen(x->d_name);
-        char *copy = arena_alloc(a, n + 1);
-        str *slot = copy ? vec_push(a, out) : NULL;
-        ok = slot != NULL;
-        if (ok) memcpy(copy, x->d_name, n + 1), *slot = (str){copy, n};
-    }
-    closedir(d);
-    if (out->n) qsort(out->v, out->n, sizeof *out->v, by_name);
-    return ok || err_set(e, ERR_LIMIT, "out of memory");
-}
-
-void temp_close(void)
+/* With signals blocked, so that a handler does not do the same at the same time. */
+static void end_with(void (*last)(void))
 {
     if (!dir_path[0]) return;
     sigset_t all, old;
     sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, &old); /* not twice at a time */
-    remove_all();
+    sigprocmask(SIG_BLOCK, &all, &old);
+    last();
     for (size_t i = 0; i < ARRAY_LEN(ending); i++) sigaction(ending[i], &before[i], NULL);
     sigprocmask(SIG_SETMASK, &old, NULL);
 }
+
+void temp_close(void) { end_with(remove_all); }
+
+void temp_leave(void) { end_with(forget_all); }

@@ -4,19 +4,15 @@
  * SIGTERM (unless they are ignored) first remove it, then do what they do. */
 #pragma once
 #include "base/err.h"
-#include "base/str.h"
-#include "base/vec.h"
-
-typedef VEC(str) temp_names;
 
 /* $TMPDIR/NAME.XXXXXX (or /tmp), for us alone; the path is absolute and stays valid until temp_close.  NULL: `e`. */
 NODISCARD const char *temp_open(const char *name, err *e);
 
-/* Other users may put files there too, and neither see nor replace what is not theirs. */
-NODISCARD bool temp_share(err *e);
-
-/* The files in it, sorted, as terminated names in `a`. */
-NODISCARD bool temp_list(arena *a, temp_names *out, err *e);
+/* A file elsewhere that goes with the directory; one, and `path` is copied.  Ignored when it is too long. */
+void temp_also(const char *path);
 
 /* Removes the files in it, then itself; directories inside are not ours and stay. */
 void temp_close(void);
+
+/* Forgets it: another process (a fork of this one) removes it.  Signals do what they did before. */
+void temp_leave(void);

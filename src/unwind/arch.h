@@ -1,12 +1,20 @@
 /* unwind/arch.h - what differs between processors, for the unwinder and others that run in signal handlers. */
 #pragma once
-#include "unwind/unwind.h"
+#include "base/compiler.h"
+#include <signal.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 
 #if defined(__x86_64__)
 
-enum { ARCH_RED_ZONE = 128, ARCH_REG_SP = 7, ARCH_REG_FP = 6, ARCH_REG_THIRD = 3, ARCH_LINK = 0 };
+enum {
+    ARCH_MACHINE = 62,
+    /* e_machine */ ARCH_RED_ZONE = 128,
+    ARCH_REG_SP = 7,
+    ARCH_REG_FP = 6,
+    ARCH_REG_THIRD = 3,
+    ARCH_LINK = 0
+};
 
 /* Offsets in ucontext_t, which is what the kernel writes. */
 enum {
@@ -60,7 +68,14 @@ static inline long arch_syscall4(long nr, long a, long b, long c, long d)
 
 #elif defined(__aarch64__)
 
-enum { ARCH_RED_ZONE = 0, ARCH_REG_SP = 31, ARCH_REG_FP = 29, ARCH_REG_THIRD = 30, ARCH_LINK = 1 };
+enum {
+    ARCH_MACHINE = 183,
+    ARCH_RED_ZONE = 0,
+    ARCH_REG_SP = 31,
+    ARCH_REG_FP = 29,
+    ARCH_REG_THIRD = 30,
+    ARCH_LINK = 1
+};
 
 enum {
     CONTEXT_PC = offsetof(ucontext_t, uc_mcontext.pc),
@@ -102,6 +117,12 @@ static inline long arch_syscall4(long nr, long a, long b, long c, long d)
 #else
 #error "no unwinder for this processor yet: say here what its contexts look like"
 #endif
+
+/* The alternate stack of the thread when the signal came; size 0: it has none. */
+enum {
+    CONTEXT_ALTSTACK = offsetof(ucontext_t, uc_stack.ss_sp),
+    CONTEXT_ALTSTACK_SIZE = offsetof(ucontext_t, uc_stack.ss_size),
+};
 
 /* May the 8 bytes at `at` be read?  rt_sigprocmask copies the set before it looks at `how`, and this `how` does not
  * exist: EFAULT or EINVAL, and nothing is changed.  Unlike mincore it also knows pages without permission to read. */

@@ -8,10 +8,8 @@
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
-#include "unwind/table.h"
+#include "unwind/machine.h"
 #include "base/arena.h"
-
-enum { CFI_X86_64 = 62, CFI_AARCH64 = 183 }; /* e_machine */
 
 typedef struct cfi_source {
     str eh_frame;              /* little-endian; ends with its terminator or its last byte */

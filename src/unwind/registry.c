@@ -1,33 +1,30 @@
 #include "unwind/registry.h"
 
+#include "unwind/arch.h"
 #include "unwind/cfi.h"
 #include "base/hash.h"
-#include <elf.h>
 #include <link.h>
 #include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include "base/ban.h"
 
 enum {
-    MAX_BYTES = 8 << 20,
-    SCRATCH_BYTES = 64 << 20, /* for compiling one object */
-    COPY_BYTES = 8 << 20,     /* of .eh_frame at a time, beyond the first object */
+    MAX_BYTES = 64 << 20,
+    SCRATCH_BYTES = 64 << 20, /* for compiling one object, at least */
+    FUNCTION_BYTES = 18,      /* of a table, at least: a row and its end, most have many more */
 };
-
-#if defined(__aarch64__)
-enum { MACHINE = CFI_AARCH64 };
-#else
-enum { MACHINE = CFI_X86_64 };
-#endif
 
 /* One object of the loader.  `o` is first: handlers see only that part. */
 typedef struct entry {
     unwind_object o;
-    uint64_t hash; /* of its .eh_frame: another object may come to lie at the same place */
-    void *block;   /* the table's memory */
+    uint64_t
+        id; /* hash of its build id or name: another object may come to lie at the same place */
+    unwind_table table;
+    void *block; /* the table's memory */
     size_t bytes;
-    bool seen, without, over;
+    bool seen, tried, over;
 } entry;
 
 typedef struct entries {
@@ -35,23 +32,15 @@ typedef struct entries {
     size_t n, cap;
 } entries;
 
-/* An object that is not known yet, with a copy of its .eh_frame. */
-typedef struct pending {
-    uintptr_t lo, hi, address;
-    uint64_t hash;
-    char *eh_frame;
-    size_t n;
-    struct pending *next;
-} pending;
-
 struct unwind_registry {
     _Alignas(64) unwind_door door; /* first, on a line of its own: handlers write it */
     _Alignas(64) entries live;
     entries gone; /* freed with the snapshots that know them */
     unwind_snapshot *retired;
     unsigned long long adds, subs;
+    const void *loader; /* struct r_debug */
     bool scanned;
-    size_t max_bytes;
+    registry_opts o;
     registry_counts n;
 };
 
@@ -85,8 +74,7 @@ static void entries_free(entries *l)
 
 static void *map(size_t bytes)
 {
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
-                   -1, 0);
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return p == MAP_FAILED ? NULL : p;
 }
 
@@ -94,85 +82,70 @@ static void *map(size_t bytes)
 
 typedef struct scan {
     unwind_registry *r;
-    pending *found;
-    size_t copied;
-    bool more;   /* stopped at COPY_BYTES */
     bool failed; /* no memory */
+    bool lost;   /* objects were unloaded since the last scan */
     unsigned long long adds, subs;
 } scan;
 
-typedef struct image {
-    uintptr_t lo, hi; /* code */
-    str eh_frame;     /* in place: readable while the loader's lock is held */
-} image;
+static object_source source_of(const unwind_registry *r, const struct dl_phdr_info *i)
+{
+    return (object_source){.phdr = i->dlpi_phdr,
+                           .n_phdr = i->dlpi_phnum,
+                           .bias = i->dlpi_addr,
+                           .machine = ARCH_MACHINE,
+                           .ask = r->scanned || r->o.late};
+}
 
-static str to_end_of_segment(const struct dl_phdr_info *i, uintptr_t at)
+/* The build id, when there is one in the object's notes; otherwise its name. */
+static uint64_t id_of(const struct dl_phdr_info *i)
 {
     for (size_t k = 0; k < i->dlpi_phnum; k++) {
         const ElfW(Phdr) *p = &i->dlpi_phdr[k];
-        uintptr_t start = i->dlpi_addr + p->p_vaddr;
-        if (p->p_type == PT_LOAD && p->p_flags & PF_R && at >= start && at - start < p->p_filesz)
-            return (str){(const char *)at, p->p_filesz - (at - start)};
+        str notes = {(const char *)(i->dlpi_addr + p->p_vaddr), p->p_filesz};
+        if (p->p_type != PT_NOTE || p->p_align != 4) continue;
+        for (rd r = rd_of(notes, false); rd_left(&r) >= 12;) {
+            uint32_t name = rd_u32(&r), n = rd_u32(&r), type = rd_u32(&r);
+            rd_skip(&r, ((uint64_t)name + 3) & ~UINT64_C(3));
+            if (type == NT_GNU_BUILD_ID && name == 4 && n <= rd_left(&r))
+                return hash_bytes(r.p, n, 0);
+            rd_skip(&r, ((uint64_t)n + 3) & ~UINT64_C(3));
+        }
     }
-    return (str){"", 0};
+    const char *name = i->dlpi_name ? i->dlpi_name : "";
+    return hash_bytes(name, strlen(name), 1);
 }
 
-static bool image_of(const struct dl_phdr_info *i, image *m)
-{
-    *m = (image){.lo = UINTPTR_MAX, .eh_frame = STR("")};
-    uintptr_t hdr = 0;
-    for (size_t k = 0; k < i->dlpi_phnum; k++) {
-        const ElfW(Phdr) *p = &i->dlpi_phdr[k];
-        uintptr_t start = i->dlpi_addr + p->p_vaddr;
-        if (p->p_type == PT_GNU_EH_FRAME) hdr = start;
-        if (p->p_type != PT_LOAD || !(p->p_flags & PF_X)) continue;
-        if (start < m->lo) m->lo = start;
-        if (start + p->p_memsz > m->hi) m->hi = start + p->p_memsz;
-    }
-    uint64_t at;
-    str s = to_end_of_segment(i, hdr);
-    if (hdr && s.n && cfi_find(s, hdr, &at)) {
-        s = to_end_of_segment(i, (uintptr_t)at);
-        m->eh_frame = (str){s.p, cfi_length(s)};
-    }
-    return m->lo < m->hi;
-}
-
-static entry *known(const unwind_registry *r, const image *m, uint64_t hash)
+static entry *known(const unwind_registry *r, const unwind_object *o, uint64_t id)
 {
     for (size_t i = 0; i < r->live.n; i++) {
         entry *x = r->live.v[i];
-        if (x->o.lo == m->lo && x->o.hi == m->hi && x->hash == hash) return x;
+        if (x->o.lo == o->lo && x->o.hi == o->hi && x->id == id) return x;
     }
     return NULL;
 }
 
-static bool take_copy(scan *s, const image *m, uint64_t hash)
-{
-    pending *p = calloc(1, sizeof *p);
-    char *copy = p ? malloc(m->eh_frame.n + 1) : NULL;
-    if (!copy) {
-        free(p);
-        return false;
-    }
-    memcpy(copy, m->eh_frame.p, m->eh_frame.n);
-    *p = (pending){m->lo, m->hi, (uintptr_t)m->eh_frame.p, hash, copy, m->eh_frame.n, s->found};
-    s->found = p;
-    s->copied += m->eh_frame.n;
-    return true;
-}
-
+/* Bytes are read while the loader's lock is held: no need to ask. */
 static void visit(scan *s, const struct dl_phdr_info *i)
 {
-    image m;
-    if (!image_of(i, &m)) return;
-    uint64_t hash = hash_bytes(m.eh_frame.p, m.eh_frame.n, 0);
-    entry *x = known(s->r, &m, hash);
+    unwind_object o;
+    object_source source = source_of(s->r, i);
+    bool ask = source.ask;
+    source.ask = false;
+    if (!object_open(&source, &o)) return;
+    uint64_t id = id_of(i);
+    entry *x = known(s->r, &o, id);
+    if (!x && (x = calloc(1, sizeof *x))) {
+        memcpy(&x->o, &o, sizeof o);
+        x->o.ask = ask;
+        x->id = id;
+        if (!entries_push(&s->r->live, x)) {
+            free(x);
+            x = NULL;
+        }
+    }
     if (x)
         x->seen = true;
-    else if (s->found && s->copied + m.eh_frame.n > COPY_BYTES)
-        s->more = true;
-    else if (!take_copy(s, &m, hash))
+    else
         s->failed = true;
 }
 
@@ -183,9 +156,21 @@ static void counts_of(scan *s, const struct dl_phdr_info *i, size_t size)
     s->subs = i->dlpi_subs;
 }
 
+/* The program is the first object, and its DT_DEBUG has the loader's list. */
+static void find_loader(unwind_registry *r, const struct dl_phdr_info *i)
+{
+    for (size_t k = 0; k < i->dlpi_phnum && !r->loader; k++) {
+        if (i->dlpi_phdr[k].p_type != PT_DYNAMIC) continue;
+        const ElfW(Dyn) *d = (const ElfW(Dyn) *)(i->dlpi_addr + i->dlpi_phdr[k].p_vaddr);
+        for (; d->d_tag != DT_NULL; d++)
+            if (d->d_tag == DT_DEBUG) r->loader = (const void *)(uintptr_t)d->d_un.d_ptr;
+    }
+}
+
 static int on_object(struct dl_phdr_info *i, size_t size, void *p)
 {
     scan *s = p;
+    if (!s->r->scanned && !s->adds) find_loader(s->r, i);
     counts_of(s, i, size);
     visit(s, i);
     return s->failed;
@@ -202,87 +187,26 @@ static void visit_vdso(scan *s)
 {
     uintptr_t base = getauxval(AT_SYSINFO_EHDR);
     if (!base) return;
+    for (size_t i = 0; i < s->r->live.n; i++) {
+        const entry *x = s->r->live.v[i];
+        if (x->seen && x->o.hi > base && x->o.lo < base + 4096) return;
+    }
     const ElfW(Ehdr) *h = (const ElfW(Ehdr) *)base;
-    struct dl_phdr_info i = {.dlpi_addr = base,
-                             .dlpi_phdr = (const ElfW(Phdr) *)(base + h->e_phoff),
-                             .dlpi_phnum = h->e_phnum};
-    image m;
-    if (!image_of(&i, &m)) return;
-    for (const pending *p = s->found; p; p = p->next)
-        if (p->lo == m.lo) return;
-    visit(s, &i);
+    visit(s, &(struct dl_phdr_info){.dlpi_addr = base,
+                                    .dlpi_name = "[vdso]",
+                                    .dlpi_phdr = (const ElfW(Phdr) *)(base + h->e_phoff),
+                                    .dlpi_phnum = h->e_phnum});
 }
 
-/* ---- compiling ---- */
-
-/* Into one block of its own: the arena's pieces had to be guessed, and go. */
-static bool settle(unwind_registry *r, entry *x, const unwind_table *t)
+static bool scan_all(unwind_registry *r, scan *s, err *e)
 {
-    size_t rows = t->n_rows * sizeof *t->rows, buckets = t->n_buckets * sizeof *t->buckets,
-           wide = t->n_wide * sizeof *t->wide, bytes = rows + buckets + wide;
-    x->o.table = (unwind_table){.base = t->base};
-    if (!bytes) return true;
-    if (bytes > r->max_bytes - r->n.bytes) {
-        x->over = true;
-        return true;
-    }
-    char *p = map(bytes);
-    if (!p) return false;
-    x->block = p;
-    x->bytes = bytes;
-    x->o.table = *t;
-    x->o.table.rows = memcpy(p, t->rows, rows);
-    x->o.table.wide = memcpy(p + rows, t->wide, wide);
-    x->o.table.buckets = memcpy(p + rows + wide, t->buckets, buckets);
-    r->n.bytes += bytes;
-    return true;
-}
-
-static bool compile(unwind_registry *r, const pending *p)
-{
-    entry *x = calloc(1, sizeof *x);
-    if (!x) return false;
-    x->o.lo = p->lo;
-    x->o.hi = p->hi;
-    x->hash = p->hash;
-    x->seen = true;
-    cfi_source s = {{p->eh_frame, p->n}, p->address, p->lo, p->hi, MACHINE};
-    arena a = {.budget = SCRATCH_BYTES};
-    unwind_table t;
-    bool ok = cfi_compile(&s, &a, &t, NULL, NULL);
-    if (!ok) t = (unwind_table){.base = p->lo};
-    x->without = !t.n_rows;
-    ok = settle(r, x, &t) && entries_push(&r->live, x);
-    arena_free(&a);
-    if (!ok) entry_free(x);
-    return ok;
-}
-
-static bool compile_all(scan *s)
-{
-    for (pending *p = s->found, *next; p; p = next) {
-        next = p->next;
-        if (!s->failed && !compile(s->r, p)) s->failed = true;
-        free(p->eh_frame);
-        free(p);
-    }
-    s->found = NULL;
-    return !s->failed;
-}
-
-static bool scan_all(unwind_registry *r, err *e)
-{
-    scan s = {.r = r};
     for (size_t i = 0; i < r->live.n; i++) r->live.v[i]->seen = false;
-    do {
-        s.more = false;
-        s.copied = 0;
-        dl_iterate_phdr(on_object, &s);
-        if (!s.more) visit_vdso(&s);
-        if (!compile_all(&s)) return err_set(e, ERR_LIMIT, "no memory for unwind tables");
-    } while (s.more);
-    r->adds = s.adds;
-    r->subs = s.subs;
+    dl_iterate_phdr(on_object, s);
+    if (!s->failed) visit_vdso(s);
+    if (s->failed) return err_set(e, ERR_LIMIT, "no memory for the list of loaded objects");
+    s->lost = s->subs != r->subs;
+    r->adds = s->adds;
+    r->subs = s->subs;
     r->scanned = true;
     return true;
 }
@@ -301,9 +225,27 @@ static unwind_snapshot *make_snapshot(const unwind_registry *r)
     unwind_snapshot *s = map(bytes);
     if (!s) return NULL;
     s->bytes = bytes;
+    s->loader = r->o.passive ? NULL : r->loader;
     for (size_t i = 0; i < r->live.n; i++)
         if (r->live.v[i]->seen) s->objects[s->n_objects++] = &r->live.v[i]->o;
     return s;
+}
+
+/* Rules stay valid as long as nothing is unloaded.  Handlers may be adding more: a word of the cache is whole, and a wide
+ * rule was complete before a word with its position. */
+static void inherit(unwind_snapshot *s, unwind_snapshot *old)
+{
+    for (size_t i = 0; i < CACHE_SLOTS; i++) {
+        uint64_t v = atomic_load_explicit(&old->cache[i], memory_order_acquire);
+        if (v) atomic_store_explicit(&s->cache[i], v, memory_order_relaxed);
+    }
+    uint32_t n = atomic_load_explicit(&old->n_wide, memory_order_relaxed);
+    s->n_wide = n < WIDE_SLOTS ? n : WIDE_SLOTS;
+    for (uint32_t i = 0; i < s->n_wide; i++) {
+        if (!atomic_load_explicit(&old->wide[i].ready, memory_order_acquire)) continue;
+        s->wide[i].rule = old->wide[i].rule;
+        s->wide[i].ready = 1;
+    }
 }
 
 /* See snapshot.h: what was replaced may go when nobody looks. */
@@ -335,23 +277,26 @@ static bool part(unwind_registry *r)
 
 static void count(unwind_registry *r)
 {
-    r->n.objects = r->n.without = r->n.over_budget = 0;
+    r->n.objects = r->n.without = r->n.over_budget = r->n.compiled = 0;
     r->n.rows = 0;
     for (size_t i = 0; i < r->live.n; i++) {
         const entry *x = r->live.v[i];
         r->n.objects++;
-        r->n.without += x->without;
+        r->n.without += !x->o.hdr.n && !x->table.n_rows;
         r->n.over_budget += x->over;
-        r->n.rows += x->o.table.n_rows;
+        r->n.compiled += x->table.n_rows > 0;
+        r->n.rows += x->table.n_rows;
     }
 }
 
-static bool publish(unwind_registry *r, err *e)
+static bool publish(unwind_registry *r, bool lost, err *e)
 {
     qsort(r->live.v, r->live.n, sizeof(entry *), by_address);
     unwind_snapshot *s = make_snapshot(r);
     if (!s) return err_set(e, ERR_LIMIT, "no memory for a snapshot of the loaded objects");
-    unwind_snapshot *old = atomic_exchange(&r->door.current, s);
+    unwind_snapshot *old = atomic_load(&r->door.current);
+    if (old && !lost) inherit(s, old);
+    atomic_store(&r->door.current, s);
     if (old) {
         old->retired = r->retired;
         r->retired = old;
@@ -364,13 +309,121 @@ static bool publish(unwind_registry *r, err *e)
     return true;
 }
 
+/* ---- tables ---- */
+
+/* Into one block of its own: the arena's pieces had to be guessed, and go. */
+static bool settle(unwind_registry *r, entry *x, const unwind_table *t)
+{
+    size_t rows = t->n_rows * sizeof *t->rows, buckets = t->n_buckets * sizeof *t->buckets,
+           wide = t->n_wide * sizeof *t->wide, bytes = rows + buckets + wide;
+    if (!t->n_rows) return true;
+    if (bytes > r->o.max_bytes - r->n.bytes) {
+        x->over = true;
+        return true;
+    }
+    char *p = map(bytes);
+    if (!p) return false;
+    x->block = p;
+    x->bytes = bytes;
+    x->table = *t;
+    x->table.rows = memcpy(p, t->rows, rows);
+    x->table.wide = memcpy(p + rows, t->wide, wide);
+    x->table.buckets = memcpy(p + rows + wide, t->buckets, buckets);
+    r->n.bytes += bytes;
+    atomic_store_explicit(&x->o.table, &x->table,
+                          memory_order_release); /* pairs with walk_rule() */
+    return true;
+}
+
+/* A copy of the .eh_frame of an object that may be unloaded, made while the loader's lock is held. */
+typedef struct copier {
+    const unwind_registry *r;
+    const entry *x;
+    object_index index;
+    char *bytes;
+    size_t n;
+    bool failed;
+} copier;
+
+static int on_wanted(struct dl_phdr_info *i, size_t size, void *p)
+{
+    copier *c = p;
+    unwind_object o;
+    object_source source = source_of(c->r, i);
+    (void)size;
+    source.ask = false;
+    if (!object_open(&source, &o) || o.lo != c->x->o.lo || o.hi != c->x->o.hi ||
+        id_of(i) != c->x->id)
+        return 0;
+    if (!object_read_index(&o, &c->index)) return 1;
+    const unwind_bytes *f = &c->index.eh_frame;
+    c->n = cfi_length((str){(const char *)f->p, f->n});
+    c->bytes = malloc(c->n + 1);
+    c->failed = !c->bytes;
+    if (c->bytes) memcpy(c->bytes, f->p, c->n);
+    return 1;
+}
+
+static bool compile_bytes(unwind_registry *r, entry *x, const object_index *index, str eh_frame)
+{
+    cfi_source s = {eh_frame, index->eh_frame.at, x->o.lo, x->o.hi, ARCH_MACHINE};
+    size_t scratch = 2 * r->o.max_bytes;
+    arena a = {.budget = scratch < SCRATCH_BYTES ? SCRATCH_BYTES : scratch};
+    unwind_table t;
+    err why = {0};
+    bool ok = true;
+    if (index->n_search > (r->o.max_bytes - r->n.bytes) / FUNCTION_BYTES)
+        x->over = true;
+    else if (cfi_compile(&s, &a, &t, NULL, &why))
+        ok = settle(r, x, &t);
+    else
+        x->over = why.code == ERR_LIMIT;
+    arena_free(&a);
+    return ok;
+}
+
+static bool compile(unwind_registry *r, entry *x)
+{
+    x->tried = true;
+    copier c = {.r = r, .x = x};
+    if (x->o.ask) {
+        dl_iterate_phdr(on_wanted, &c);
+    } else if (object_read_index(&x->o, &c.index)) {
+        const unwind_bytes *f = &c.index.eh_frame;
+        return compile_bytes(r, x, &c.index, (str){(const char *)f->p, f->n});
+    }
+    bool ok = !c.failed && (!c.bytes || compile_bytes(r, x, &c.index, (str){c.bytes, c.n}));
+    free(c.bytes);
+    return ok;
+}
+
+static bool compile_where(unwind_registry *r, uint32_t hits, err *e)
+{
+    bool ok = true, any = false;
+    for (size_t i = 0; ok && i < r->live.n; i++) {
+        entry *x = r->live.v[i];
+        if (x->tried || atomic_load_explicit(&x->o.hits, memory_order_relaxed) < hits) continue;
+        ok = compile(r, x);
+        any = true;
+    }
+    if (any) count(r);
+    return ok || err_set(e, ERR_LIMIT, "no memory for unwind tables");
+}
+
+bool registry_compile(unwind_registry *r, err *e) { return compile_where(r, REGISTRY_HOT, e); }
+
+bool registry_compile_all(unwind_registry *r, err *e) { return compile_where(r, 0, e); }
+
+/* ---- the registry ---- */
+
 bool registry_refresh(unwind_registry *r, err *e)
 {
     scan s = {.r = r};
     reclaim(r);
     dl_iterate_phdr(on_first, &s);
     if (r->scanned && s.adds == r->adds && s.subs == r->subs) return true;
-    return scan_all(r, e) && publish(r, e);
+    s = (scan){.r = r};
+    return scan_all(r, &s, e) && publish(r, s.lost, e);
 }
 
 /* From malloc, though handlers look at it: what it points to would be a leak to a sanitizer of the program's
@@ -383,7 +436,8 @@ unwind_registry *registry_open(const registry_opts *opts, err *e)
         return NULL;
     }
     memset(r, 0, sizeof *r);
-    r->max_bytes = opts && opts->max_bytes ? opts->max_bytes : MAX_BYTES;
+    if (opts) memcpy(&r->o, opts, opts->size < sizeof r->o ? opts->size : sizeof r->o);
+    if (!r->o.max_bytes) r->o.max_bytes = MAX_BYTES;
     return r;
 }
 
@@ -407,11 +461,25 @@ unwind_door *registry_door(unwind_registry *r) { return &r->door; }
 
 registry_counts registry_count(const unwind_registry *r) { return r->n; }
 
+/* The first thread's stack ends behind the name of the program, which the kernel wrote there first.  libc would read all of
+ * /proc/self/maps for it.  Below, the kernel leaves room for as much as the limit says, 128 MiB at least. */
+static unwind_stack first_stack(void)
+{
+    enum { PAGE = 4096, LEAST_GAP = 128 << 20 };
+    const char *last = (const char *)(uintptr_t)getauxval(AT_EXECFN);
+    struct rlimit l;
+    if (!last || getrlimit(RLIMIT_STACK, &l) != 0) return (unwind_stack){0};
+    uintptr_t hi = ((uintptr_t)last + strlen(last) + 1 + 8 + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    return (unwind_stack){hi - (l.rlim_cur < LEAST_GAP ? l.rlim_cur : LEAST_GAP), hi};
+}
+
 unwind_stack unwind_stack_here(void)
 {
     pthread_attr_t a;
     void *lo;
     size_t n;
+    unwind_stack first = first_stack();
+    if ((uintptr_t)&a >= first.lo && (uintptr_t)&a < first.hi) return first;
     if (pthread_getattr_np(pthread_self(), &a) != 0) return (unwind_stack){0};
     bool ok = pthread_attr_getstack(&a, &lo, &n) == 0;
     pthread_attr_destroy(&a);

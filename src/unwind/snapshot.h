@@ -11,25 +11,45 @@
  *
  * The cache maps an address to its rule in one word, so that handlers of all threads share it without a
  * lock:  |address >> 13 (35 bits)|rule (29 bits)|, at slot (address ^ address >> 13) % 8192.  Only addresses
- * below 2^48 are kept.  Zero is an empty slot: no code lies in the first 8 KiB. */
+ * below 2^48 are kept.  Zero is an empty slot: no code lies in the first 8 KiB.  Wide rules are kept beside it, and the
+ * word holds their position.
+ *
+ * Objects that came after the snapshot was made are found by a handler that meets their code (late.c), and join `late`. */
 #pragma once
-#include "unwind/table.h"
-#include <stdatomic.h>
+#include "unwind/object.h"
 
-enum { CACHE_BITS = 13, CACHE_SLOTS = 1 << CACHE_BITS };
+enum {
+    CACHE_BITS = 13,
+    CACHE_SLOTS = 1 << CACHE_BITS,
+    WIDE_SLOTS = 128,
+    LATE_SLOTS = 64,
+};
 
-typedef struct unwind_object {
-    uintptr_t lo, hi; /* its code */
-    unwind_table table;
-} unwind_object;
+typedef struct wide_slot {
+    _Atomic uint32_t ready; /* release: pairs with whoever compares it with a rule of his own */
+    wide_rule rule;
+} wide_slot;
+
+typedef struct late_slot {
+    _Atomic uint32_t ready; /* release: pairs with late_object() */
+    unwind_object o;
+} late_slot;
 
 typedef struct unwind_snapshot {
     _Atomic uint64_t cache[CACHE_SLOTS];
-    _Atomic uint32_t missed; /* times a handler met code of no object: time to look again */
+    _Atomic uint32_t missed;         /* times a handler met code of no object: time to look again */
+    _Atomic uint32_t n_wide, n_late; /* slots claimed */
+    _Atomic uint32_t looking;        /* a handler reads the loader's list */
+    _Atomic uint64_t look_after;     /* CLOCK_MONOTONIC, ns: not before that */
+    const void *loader; /* struct r_debug; NULL: handlers do not look for late objects */
+    wide_slot wide[WIDE_SLOTS];
+    late_slot late[LATE_SLOTS];
+    bool
+        foreign; /* the objects are another process's: nothing but their bytes and copies of stacks may be read */
     uint32_t n_objects;
     size_t bytes;                    /* of this block */
     struct unwind_snapshot *retired; /* the registry's list of replaced ones */
-    const unwind_object *objects[];  /* by address */
+    unwind_object *objects[];        /* by address */
 } unwind_snapshot;
 
 /* What registry and handlers share. */

@@ -46,6 +46,12 @@ static inline uint32_t rule_make(uint32_t kind, uint32_t offset, uint32_t fp, ui
     return kind | (offset / 8) << 3 | fp << 15 | third << 22;
 }
 
+/* RULE_PLT at an address, as RULE_SP. */
+static inline uint32_t rule_in_stub(uint32_t r, uint64_t pc)
+{
+    return rule_make(RULE_SP, rule_offset(r) + ((pc & 15) >= rule_fp(r) ? 8 : 0), 0, 0);
+}
+
 /* CFA = reg + offset, or, if `deref`, the word found there + add.  Registers by their DWARF numbers;
  * others than sp, fp and third are known only where a signal interrupted. */
 typedef struct wide_rule {
@@ -93,6 +99,5 @@ static inline uint32_t table_find(const unwind_table *t, uint64_t pc)
     }
     if (!lo) return RULE_NONE;
     uint32_t r = t->rows[lo - 1].rule;
-    if (rule_kind(r) != RULE_PLT) return r;
-    return rule_make(RULE_SP, rule_offset(r) + ((pc & 15) >= rule_fp(r) ? 8 : 0), 0, 0);
+    return rule_kind(r) == RULE_PLT ? rule_in_stub(r, pc + t->base) : r;
 }

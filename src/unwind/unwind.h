@@ -25,11 +25,12 @@ typedef struct unwind_stack {
 } unwind_stack;
 
 typedef enum unwind_end {
-    UNWIND_WHOLE,      /* up to the first function of the thread */
-    UNWIND_CAPPED,     /* there was no more room: truncated */
-    UNWIND_NO_RULE,    /* code that tells nothing, and no sane frame pointer */
-    UNWIND_UNREADABLE, /* the next frame is outside of the stack */
-    UNWIND_NO_PROGRESS /* the next frame is not further up, or not aligned */
+    UNWIND_WHOLE,       /* up to the first function of the thread */
+    UNWIND_CAPPED,      /* there was no more room: truncated */
+    UNWIND_NO_RULE,     /* code that tells nothing, and no sane frame pointer */
+    UNWIND_UNREADABLE,  /* the next frame is outside of the stack */
+    UNWIND_NO_PROGRESS, /* the next frame is not further up, or not aligned */
+    UNWIND_NO_REGISTER, /* unwind_copy: the rule needs a register whose value is not known */
 } unwind_end;
 
 typedef struct unwind_result {
@@ -43,6 +44,23 @@ typedef struct unwind_result {
  * - 1, so that every address lies in the function and line that was active. */
 unwind_result unwind(unwind_snapshot *s, const unwind_regs *from, const unwind_stack *stack,
                      uintptr_t *pcs, size_t max);
+
+/* The words of a stack, copied: bytes[0] was at address `base`. */
+typedef struct stack_copy {
+    uintptr_t base;
+    const void *bytes;
+    size_t n;
+} stack_copy;
+
+enum { UNWIND_KNOWN_FP = 1, UNWIND_KNOWN_THIRD = 2 };
+
+/* Like unwind(), but reads stack words from the copy only.  `known` tells which of from->fp and from->third are valid:
+ * of a blocked thread, /proc/self/task/TID/syscall gives pc and sp alone.  The walk tracks which registers are known: a
+ * frame that saved one makes it known in its caller.  If a rule needs an unknown register the walk ends with
+ * UNWIND_NO_REGISTER.  A frame outside the copy ends it with UNWIND_UNREADABLE.
+ * from->context must be NULL.  Safe in handlers, and in any thread that holds the snapshot (snapshot_enter). */
+unwind_result unwind_copy(unwind_snapshot *s, const unwind_regs *from, unsigned known,
+                          const stack_copy *c, uintptr_t *pcs, size_t max);
 
 /* Registers of an interrupted thread; `context` is the third argument of its handler. */
 unwind_regs unwind_regs_of(const void *context);

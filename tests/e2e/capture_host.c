@@ -266,20 +266,40 @@ static void execs_in_handler(char **argv, int left)
     setitimer(ITIMER_REAL, &soon, NULL);
     sigprocmask(SIG_UNBLOCK, &unblocked, NULL); /* exec keeps masks */
     for (pthread_t t[8];;) {
-        for (int i = 0; i < 8; i++) pthread_create(&t[i], NULL, nothing, NULL);
-        for (int i = 0; i < 8; i++) pthread_join(t[i], NULL);
+        int n = 0;
+        while (n < 8 && pthread_create(&t[n], NULL, nothing, NULL) == 0)
+            n++; /* none, once another thread is in exec */
+        while (n) pthread_join(t[--n], NULL);
     }
 }
 
-static void on_ours(int sig) { (void)sig; }
+static volatile sig_atomic_t n_taken, n_unsent;
 
-static void takes_signal(void)
+static void on_taken(int sig, siginfo_t *si, void *context)
+{
+    (void)sig, (void)context;
+    if (si->si_code == SI_TKILL)
+        n_taken++;
+    else
+        n_unsent++; /* by nobody, to the program */
+}
+
+/* All that the capture may use, as Go does. */
+static void takes_signals(void)
 {
     pthread_t t;
+    int read_back = 0;
+    struct sigaction mine = {.sa_sigaction = on_taken, .sa_flags = SA_SIGINFO | SA_RESTART}, now;
     pthread_create(&t, NULL, spinner, NULL);
     rest(0.3);
-    for (int s = SIGRTMIN; s <= SIGRTMAX; s++) signal(s, on_ours);
+    sigaction(SIGSTKFLT, &mine, NULL);
+    for (int s = SIGRTMIN; s <= SIGRTMAX; s++) sigaction(s, &mine, NULL);
+    for (int s = SIGRTMIN; s <= SIGRTMAX; s++) {
+        raise(s);
+        read_back += sigaction(s, NULL, &now) == 0 && now.sa_sigaction == on_taken;
+    }
     pthread_join(t, NULL);
+    printf("got %d\nread %d\nodd %d\n", (int)n_taken, read_back, (int)n_unsent);
 }
 
 /* Puts every signal back to its default, as daemons do, while others are being sampled. */
@@ -370,6 +390,19 @@ static void closes_events(void)
     pthread_join(t, NULL);
 }
 
+/* What open(2) promises: the lowest number that is free. */
+static void opens(void)
+{
+    int odd = 0, lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    close(lowest);
+    for (double until = clock_s(CLOCK_MONOTONIC) + seconds; clock_s(CLOCK_MONOTONIC) < until;) {
+        int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        odd += fd != lowest;
+        close(fd);
+    }
+    printf("odd %d\n", odd);
+}
+
 /* Threads that live for less than a look at /proc, by C11's call. */
 __attribute__((noinline)) int brief_c11(void *arg);
 int brief_c11(void *arg)
@@ -431,13 +464,14 @@ int main(int argc, char **argv)
     if (!strcmp(what, "handler"))
         execs_in_handler(argv, argc > 3 ? (int)strtol(argv[3], NULL, 10) : 3);
     if (!strcmp(what, "events")) closes_events();
+    if (!strcmp(what, "opens")) opens();
     if (!strcmp(what, "c11")) c11();
     if (!strcmp(what, "asks")) asks();
     if (!strcmp(what, "daemon")) {
         spin_here(clock_s(CLOCK_MONOTONIC) + seconds);
         return daemon(1, 1) == 0 ? 0 : 1;
     }
-    if (!strcmp(what, "takes")) takes_signal();
+    if (!strcmp(what, "takes")) takes_signals();
     if (!strcmp(what, "quit")) return (int)seconds;
     if (!strcmp(what, "resets")) resets();
     if (!strcmp(what, "sigwait")) waits_for_signals();

@@ -125,7 +125,7 @@ static void in_child(void)
     err e = {0};
     once = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     __fpurge(out);
-    if (!capture_forked(&e)) fprintf(out, "say not started: %s\n", e.msg);
+    if (!capture_forked(NULL, &e)) fprintf(out, "say not started: %s\n", e.msg);
     pthread_create(&taker, NULL, take_all, NULL);
 }
 

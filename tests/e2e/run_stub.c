@@ -1,45 +1,295 @@
-/* A stand-in for the agent, for run_oracle: when the program ends it leaves what the agent would (KILN_FILE, KILN_REPORT),
- * with RUN_STUB_PROFILE as every profile and RUN_STUB_REPORT as the report. */
-#include <stdio.h>
+/* A stand-in for the probe, for run_oracle: when the program ends it takes a desk of `kiln run`'s segment and writes samples
+ * whose number and weight are known.  RUN_STUB_* in the environment:
+ *
+ *     SAMPLES  CPU samples of one period each (1200); 0: none
+ *     CUT      of these: cut at the limit of frames (345)
+ *     DESKS    desks that it takes one after the other, each with all samples (1)
+ *     HEAP     deliveries of the heap's totals, the n-th of n * 1000 bytes (0)
+ *     MODE     absent: takes no desk; silent: says no farewell
+ *     HOSTILE  a number: nonsense of its own for each, written over the segment
+ *
+ * The program's own status is never touched. */
+#include "probe/segment.h"
+
+#include <link.h>
+#include <linux/futex.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-static void name_of(const char *pattern, int number, char *out, size_t n)
+/* Copies of this object share the first one's: only one of them writes. */
+__attribute__((visibility("default"))) int stub_turn;
+
+enum { PATIENCE_MS = 20000, FRAMES = 3, SPREAD = 40 };
+
+/* What stacks lead through. */
+static __attribute__((noinline)) int stub_leaf(int n) { return n * 3; }
+static __attribute__((noinline)) int stub_root(int n) { return stub_leaf(n) + stub_leaf(n + 1); }
+
+static uint64_t number(const char *name, uint64_t otherwise)
 {
-    size_t at = 0;
-    for (const char *p = pattern; *p && at + 24 < n; p++) {
-        if (*p != '%') {
-            out[at++] = *p;
-            continue;
-        }
-        p++;
-        if (*p == 'p') at += (size_t)snprintf(out + at, n - at, "%d", getpid());
-        if (*p == 'n') at += (size_t)snprintf(out + at, n - at, "%d", number);
-        if (*p == '%') out[at++] = '%';
-    }
-    out[at] = '\0';
+    const char *text = getenv(name);
+    return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-static void copy(const char *from, const char *to)
+static bool mode_is(const char *mode)
 {
-    char some[1 << 16];
-    FILE *in = fopen(from, "rb"), *out = in ? fopen(to, "wb") : NULL;
-    for (size_t n; out && (n = fread(some, 1, sizeof some, in)) > 0;) fwrite(some, 1, n, out);
-    if (in) fclose(in);
-    if (out) fclose(out);
+    const char *text = getenv("RUN_STUB_MODE");
+    return text && !strcmp(text, mode);
+}
+
+static uint64_t clock_of(clockid_t c)
+{
+    struct timespec t = {0};
+    clock_gettime(c, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* ---- the desk ---- */
+
+static int put_own_map(struct dl_phdr_info *i, size_t size, void *who)
+{
+    (void)size;
+    for (size_t k = 0; k < i->dlpi_phnum; k++) {
+        const ElfW(Phdr) *p = &i->dlpi_phdr[k];
+        uint64_t start = i->dlpi_addr + p->p_vaddr, here = (uintptr_t)stub_leaf;
+        if (p->p_type != PT_LOAD || here < start || here >= start + p->p_memsz) continue;
+        map_record m = {.start = start & ~(uint64_t)4095,
+                        .end = (start + p->p_memsz + 4095) & ~(uint64_t)4095,
+                        .offset = p->p_offset & ~(uint64_t)4095,
+                        .n_path = (uint16_t)strlen(i->dlpi_name)};
+        desk_put_map(who, &m, i->dlpi_name, NULL);
+    }
+    return 0;
+}
+
+static bool any_free(const segment *s)
+{
+    for (uint32_t i = 0; i < SEGMENT_DESKS; i++)
+        if (desk_state_of(atomic_load(&segment_desk(s, i)->word)) == DESK_FREE) return true;
+    return false;
+}
+
+static void nap(void) { nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); }
+
+static uint32_t sit_down(const segment *s)
+{
+    for (int i = 0; i < PATIENCE_MS && !any_free(s); i++) nap();
+    uint32_t at = desk_take(s, (uint32_t)getpid());
+    if (at == UINT32_MAX) return at;
+    desk *d = segment_desk(s, at);
+    d->time = clock_of(CLOCK_REALTIME);
+    d->cpu_begin = clock_of(CLOCK_PROCESS_CPUTIME_ID);
+    d->thread_begin = clock_of(CLOCK_THREAD_CPUTIME_ID);
+    atomic_store(&d->period, 1000000000 / s->head->cpu_hz);
+    memcpy(d->program, "/stub", sizeof "/stub");
+    dl_iterate_phdr(put_own_map, d);
+    atomic_store(&d->ready, desk_generation(atomic_load(&d->word)));
+    return at;
+}
+
+/* ---- samples ---- */
+
+static void commit(const segment *s, ring *r, ring_cell *cell)
+{
+    if (!ring_commit(r, cell)) return;
+    atomic_fetch_add(&s->head->wake, 1);
+    syscall(SYS_futex, &s->head->wake, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* Waits while the ring is full; NULL: nobody drains it. */
+static raw_sample *claim(const segment *s, uint32_t at, raw_kind kind, ring *r, ring_cell **cell)
+{
+    *r = segment_ring(s, at % SEGMENT_RINGS);
+    *cell = ring_claim(r);
+    for (int i = 0; i < PATIENCE_MS && !*cell; i++, *cell = ring_claim(r)) nap();
+    if (!*cell) return NULL;
+    atomic_store(&(*cell)->writer, (uint32_t)getpid());
+    raw_sample *raw = (raw_sample *)(void *)(*cell)->bytes;
+    *raw = (raw_sample){.time = clock_of(CLOCK_REALTIME),
+                        .weight = 1,
+                        .tid = (uint32_t)getpid(),
+                        .desk = at,
+                        .n = FRAMES,
+                        .kind = (uint8_t)kind};
+    return raw;
+}
+
+/* SPREAD different stacks. */
+static void put_stack(raw_sample *raw, uint64_t i)
+{
+    raw->pcs[0] = (uintptr_t)stub_leaf + i % SPREAD % 8;
+    raw->pcs[1] = (uintptr_t)stub_root + 1 + i % SPREAD / 8;
+    raw->pcs[2] = (uintptr_t)stub_root + 1;
+}
+
+static void write_samples(const segment *s, uint32_t at)
+{
+    uint64_t n = number("RUN_STUB_SAMPLES", 1200), cut = number("RUN_STUB_CUT", 345);
+    ring r;
+    ring_cell *cell;
+    for (uint64_t i = 0; i < n; i++) {
+        raw_sample *raw = claim(s, at, RAW_SAMPLE, &r, &cell);
+        if (!raw) return;
+        put_stack(raw, i);
+        raw->end = i < cut ? UNWIND_CAPPED : UNWIND_WHOLE;
+        commit(s, &r, cell);
+    }
+}
+
+static void write_heap(const segment *s, uint32_t at)
+{
+    ring r;
+    ring_cell *cell;
+    for (uint64_t i = 1, n = number("RUN_STUB_HEAP", 0); i <= n; i++) {
+        raw_sample *raw = claim(s, at, RAW_HEAP, &r, &cell);
+        if (!raw) return;
+        put_stack(raw, 0);
+        int64_t all = (int64_t)i, use = (int64_t)(n - i + 1);
+        raw->heap[0] = all, raw->heap[1] = 1000 * all;
+        raw->heap[2] = use, raw->heap[3] = 1000 * use;
+        commit(s, &r, cell);
+    }
+}
+
+/* ---- nonsense ---- */
+
+static uint64_t random_of(uint64_t *state)
+{
+    *state = *state * 6364136223846793005 + 1442695040888963407;
+    uint64_t x = *state >> 29;
+    switch (x & 7) {
+    case 0: return 0;
+    case 1: return UINT64_MAX;
+    case 2: return UINT64_C(1) << (*state >> 40) % 64;
+    case 3: return (*state >> 40) % 2000;
+    default: return *state ^ x;
+    }
+}
+
+static void scribble(void *at, size_t n, uint64_t *state)
+{
+    for (size_t i = 0; i + 8 <= n; i += 8) {
+        uint64_t v = random_of(state);
+        memcpy((char *)at + i, &v, sizeof v);
+    }
+}
+
+/* Each field wild, one record after the other. */
+static void write_wild(const segment *s, uint32_t at, uint64_t *state)
+{
+    ring r;
+    ring_cell *cell;
+    for (int i = 0; i < 600; i++) {
+        raw_sample *raw = claim(s, at, RAW_SAMPLE, &r, &cell);
+        if (!raw) return;
+        put_stack(raw, (uint64_t)i);
+        uint64_t x = random_of(state);
+        switch (i % 16) {
+        case 0: raw->n = UINT16_MAX; break;
+        case 1: raw->desk = (uint32_t)x | 0x80000000; break;
+        case 2: raw->kind = 99; break;
+        case 3: atomic_store(&cell->writer, 1); break;
+        case 4: raw->tid = 0; break;
+        case 5: raw->end = 255; break;
+        case 6: raw->cpu = UINT64_MAX; break;
+        case 7: raw->weight = UINT32_MAX; break;
+        case 8: raw->kind = RAW_END, raw->cpu = x, memset(raw->name, 0xff, sizeof raw->name); break;
+        case 9: raw->kind = RAW_HEAP, scribble(raw->heap, sizeof raw->heap, state); break;
+        case 10: raw->in_context = true, scribble(&raw->span, sizeof raw->span, state); break;
+        case 11: raw->time = x; break;
+        case 12:
+            raw->n = (uint16_t)s->head->max_frames,
+            scribble(raw->pcs, raw->n * sizeof *raw->pcs, state);
+            break;
+        case 13: raw->tid = (uint32_t)x; break;
+        case 14: raw->desk = (at + 1) % SEGMENT_DESKS; break;
+        default: raw->n = 0; break;
+        }
+        commit(s, &r, cell);
+    }
+}
+
+/* Records that a memcpy wrote, with lengths of their own. */
+static void wild_maps(desk *d, uint64_t *state)
+{
+    for (uint32_t i = 0; i + sizeof(map_record) <= DESK_MAPS; i += 64) {
+        map_record m = {random_of(state),           random_of(state),           random_of(state),
+                        (uint16_t)random_of(state), (uint16_t)random_of(state), 0};
+        memcpy(d->maps + i, &m, sizeof m);
+    }
+    atomic_store(&d->n_maps, UINT32_MAX);
+}
+
+static void hostile(const segment *s, uint32_t at, uint64_t seed)
+{
+    uint64_t state = seed;
+    desk *d = segment_desk(s, at);
+    switch (seed % 8) {
+    case 1: write_wild(s, at, &state); break;
+    case 2: wild_maps(d, &state), write_wild(s, at, &state); break;
+    case 3: /* all of the desk behind its word */
+        scribble((char *)d + offsetof(desk, parent), DESK_BYTES - offsetof(desk, parent), &state);
+        write_wild(s, at, &state);
+        break;
+    case 4: /* the ends of all rings */
+        write_samples(s, at);
+        scribble(s->head->ends, sizeof s->head->ends, &state);
+        break;
+    case 5: /* every desk's word, as far as nobody sits there */
+        for (uint32_t i = 0; i < SEGMENT_DESKS; i++)
+            if (i != at) atomic_store(&segment_desk(s, i)->word, random_of(&state));
+        write_samples(s, at);
+        break;
+    case 6: /* what the user asked for, and the futex */
+        scribble(s->head, offsetof(segment_head, ends), &state);
+        break;
+    case 7: /* cells, and their turns */
+        write_samples(s, at);
+        scribble(s->rings + (size_t)(at % SEGMENT_RINGS) * RING_CELLS * s->cell_bytes,
+                 RING_CELLS * s->cell_bytes, &state);
+        break;
+    default: /* one field of each kind, and sentences without an end */
+        memset(d->said, 0xfe, sizeof d->said);
+        for (int i = 0; i < DESK_SENTENCES; i++) atomic_store(&d->is_said[i], 1);
+        atomic_store(&d->n_said, UINT32_MAX);
+        memset(d->program, '/', sizeof d->program);
+        atomic_store(&d->period, UINT64_MAX);
+        write_wild(s, at, &state);
+        break;
+    }
+}
+
+/* ---- the end of the program ---- */
+
+static void leave_one(const segment *s)
+{
+    uint32_t at = sit_down(s);
+    uint64_t seed = number("RUN_STUB_HOSTILE", 0);
+    if (at == UINT32_MAX) return;
+    desk *d = segment_desk(s, at);
+    if (seed) {
+        hostile(s, at, seed);
+        return;
+    }
+    desk_say(d, "the stub has one sentence: sudo sysctl kernel.perf_event_paranoid=2");
+    atomic_store(&d->counts.ring_full, 3);
+    write_samples(s, at);
+    write_heap(s, at);
+    atomic_store(&d->heap_samples, number("RUN_STUB_HEAP", 0));
+    if (mode_is("silent")) return;
+    atomic_store(&d->cpu_end, clock_of(CLOCK_PROCESS_CPUTIME_ID));
+    desk_leave(d);
 }
 
 __attribute__((destructor)) static void leave(void)
 {
-    const char *file = getenv("KILN_FILE"), *report = getenv("KILN_REPORT");
-    const char *profile = getenv("RUN_STUB_PROFILE"), *text = getenv("RUN_STUB_REPORT");
-    const char *number = getenv("RUN_STUB_FILES");
-    char path[4096];
-    for (int i = 1; file && profile && i <= (number ? (int)strtol(number, NULL, 10) : 1); i++) {
-        name_of(file, i, path, sizeof path);
-        copy(profile, path);
-    }
-    if (!report || !text) return;
-    name_of(report, 1, path, sizeof path);
-    copy(text, path);
+    const char *path = getenv(SEGMENT_VARIABLE);
+    segment s;
+    err e = {0};
+    if (stub_turn++ || !path || mode_is("absent") || !segment_attach(&s, path, &e)) return;
+    for (uint64_t i = 0, n = number("RUN_STUB_DESKS", 1); i < n; i++) leave_one(&s);
+    segment_close(&s);
 }

@@ -25,7 +25,7 @@ typedef struct slot {
 
 static inline size_t slot_bytes(uint32_t max_frames)
 {
-    return (sizeof(slot) + max_frames * sizeof(uintptr_t) + 63) & ~(size_t)63;
+    return (offsetof(slot, raw) + raw_bytes(max_frames) + 63) & ~(size_t)63;
 }
 
 static inline uint64_t slot_word(uint64_t generation, slot_state s)

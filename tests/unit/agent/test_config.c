@@ -2,6 +2,9 @@
 
 #include "../../support/variables.h"
 
+#define UNWIND_MEMORY                                                                              \
+    "KILN_UNWIND_MEMORY is ignored: it requires a number of bytes from 0 to 1099511627776, like "  \
+    "64M"
 #define ENABLED "SPLUNK_PROFILER_ENABLED"
 #define INTERVAL "SPLUNK_PROFILER_CALL_STACK_INTERVAL"
 
@@ -100,6 +103,15 @@ static void test_values(void **state)
          &c.max_frames,
          128,
          "KILN_FRAMES is ignored: it wants a whole number from 1 to 1024"},
+        {{NULL}, &c.unwind_bytes, NULL, 64 << 20, ""},
+        {{"KILN_UNWIND_MEMORY", "0"}, &c.unwind_bytes, NULL, 0, ""},
+        {{"KILN_UNWIND_MEMORY", "4096"}, &c.unwind_bytes, NULL, 4096, ""},
+        {{"KILN_UNWIND_MEMORY", "3k"}, &c.unwind_bytes, NULL, 3 << 10, ""},
+        {{"KILN_UNWIND_MEMORY", "512M"}, &c.unwind_bytes, NULL, 512 << 20, ""},
+        {{"KILN_UNWIND_MEMORY", "1024G"}, &c.unwind_bytes, NULL, UINT64_C(1) << 40, ""},
+        {{"KILN_UNWIND_MEMORY", "1025G"}, &c.unwind_bytes, NULL, 64 << 20, UNWIND_MEMORY},
+        {{"KILN_UNWIND_MEMORY", "M"}, &c.unwind_bytes, NULL, 64 << 20, UNWIND_MEMORY},
+        {{"KILN_UNWIND_MEMORY", "1MB"}, &c.unwind_bytes, NULL, 64 << 20, UNWIND_MEMORY},
         {{"KILN_WALL_INTERVAL", "1"}, &c.wall_ns, NULL, 1000000, ""},
         {{"KILN_FLUSH_INTERVAL", "1s"},
          &c.flush_ns,

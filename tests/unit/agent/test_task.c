@@ -69,12 +69,39 @@ static void test_status(void **state)
                           &s));
     assert_u64(s.blocked, UINT64_C(0x8000000000000001));
     assert_u64(s.switches, 42);
+    assert_u64(s.seccomp, 0); /* a kernel without it */
+    assert_true(task_status_parse(
+        STR("NoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t13\nSigBlk:\t0\n"), &s));
+    assert_u64(s.seccomp, 2);
+    assert_u64(s.filters, 13);
+    assert_false(task_status_parse(STR("SigBlk:\t0\nSeccomp:\tx\n"), &s));
     assert_true(task_status_parse(STR("SigBlk:\t0"), &s)); /* cut */
     assert_u64(s.blocked, 0);
     assert_false(task_status_parse(STR(""), &s));
     assert_false(task_status_parse(STR("SigBlk:\t\n"), &s));
     assert_false(task_status_parse(STR("SigBlk:\txyz\n"), &s));
     assert_false(task_status_parse(STR("SigBlk:\t10000000000000000f\n"), &s));
+}
+
+static void test_filtered(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        task_status before, now;
+        bool want;
+    } cases[] = {
+        {"none", {0}, {0}, false},
+        {"a filter", {0}, {.seccomp = 2, .filters = 1}, true},
+        {"a filter, Linux 5.8", {0}, {.seccomp = 2}, true},
+        {"strict", {0}, {.seccomp = 1}, true},
+        {"a container's", {.seccomp = 2, .filters = 1}, {.seccomp = 2, .filters = 1}, false},
+        {"one more in it", {.seccomp = 2, .filters = 1}, {.seccomp = 2, .filters = 2}, true},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        print_message("# %s\n", cases[i].name);
+        assert_int_equal(task_status_filtered(&cases[i].now, &cases[i].before), cases[i].want);
+    }
 }
 
 static void test_wait(void **state)
@@ -190,8 +217,9 @@ static void test_list(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stat),  cmocka_unit_test(test_status),  cmocka_unit_test(test_wait),
-        cmocka_unit_test(test_names), cmocka_unit_test(test_exclude), cmocka_unit_test(test_list),
+        cmocka_unit_test(test_stat), cmocka_unit_test(test_status), cmocka_unit_test(test_filtered),
+        cmocka_unit_test(test_wait), cmocka_unit_test(test_names),  cmocka_unit_test(test_exclude),
+        cmocka_unit_test(test_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,14 +22,12 @@ static void put(const char *dir, const char *name)
     close(fd);
 }
 
-static void test_open_list_close(void **state)
+static void test_open_close(void **state)
 {
     (void)state;
-    arena a = {0};
     err e = {0};
     struct stat st;
     char kept[4096];
-    temp_names names = {0};
     const char *dir = temp_open("kiln-temp", &e);
     assert_non_null(dir);
     snprintf(kept, sizeof kept, "%s", dir);
@@ -41,17 +40,17 @@ static void test_open_list_close(void **state)
     }
     char odd[4200];
     snprintf(odd, sizeof odd, "%s/0-1.otlp", dir);
-    assert_int_equal(mkfifo(odd, 0600), 0); /* opening it would wait for ever */
-    assert_true(temp_list(&a, &names, &e));
-    assert_int_equal(names.n, 2000);
-    assert_string_equal(names.v[0].p, "3001-a-name-that-is-not-short.otlp");
-    assert_true(temp_share(&e));
-    assert_int_equal(stat(dir, &st), 0);
-    assert_int_equal(st.st_mode & 07777, 01733);
+    assert_int_equal(mkfifo(odd, 0600), 0); /* opening it would block */
+    char beside[4200];
+    snprintf(beside, sizeof beside, "%s.beside", dir);
+    int fd = open(beside, O_CREAT | O_WRONLY, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+    temp_also(beside);
     temp_close();
     assert_int_equal(stat(kept, &st), -1);
+    assert_int_equal(stat(beside, &st), -1);
     temp_close();
-    arena_free(&a);
 }
 
 static void test_no_place(void **state)
@@ -92,12 +91,32 @@ static void test_signal(void **state)
     close(ends[1]);
 }
 
+/* A directory that was left is another process's. */
+static void test_leave(void **state)
+{
+    (void)state;
+    err e = {0};
+    struct stat st;
+    char kept[4096];
+    const char *dir = temp_open("kiln-temp", &e);
+    assert_non_null(dir);
+    snprintf(kept, sizeof kept, "%s", dir);
+    temp_leave();
+    temp_close();
+    assert_int_equal(stat(kept, &st), 0);
+    assert_int_equal(rmdir(kept), 0);
+    struct sigaction now;
+    assert_int_equal(sigaction(SIGTERM, NULL, &now), 0);
+    assert_true(now.sa_handler == SIG_DFL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_open_list_close),
+        cmocka_unit_test(test_open_close),
         cmocka_unit_test(test_no_place),
         cmocka_unit_test(test_signal),
+        cmocka_unit_test(test_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "unwind/registry.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/auxv.h>
@@ -31,7 +32,7 @@ static uint32_t rule_of(unwind_registry *r, uintptr_t pc)
     const unwind_snapshot *s = atomic_load(&registry_door(r)->current);
     for (uint32_t i = 0; i < s->n_objects; i++)
         if (pc >= s->objects[i]->lo && pc < s->objects[i]->hi)
-            return table_find(&s->objects[i]->table, pc - s->objects[i]->table.base);
+            return object_rule(s->objects[i], pc, &(object_hit){0});
     return RULE_NONE;
 }
 
@@ -67,9 +68,11 @@ static void test_comes_and_goes(void **state)
     assert_non_null(r);
     assert_ok(registry_refresh(r, &e), &e);
     uint32_t before = registry_count(r).objects;
+    assert_ok(registry_compile_all(r, &e), &e);
     uint64_t bytes = registry_count(r).bytes;
     void *h = open_some();
     assert_ok(registry_refresh(r, &e), &e);
+    assert_ok(registry_compile_all(r, &e), &e);
     uint32_t with = registry_count(r).objects;
     assert_true(with > before && registry_count(r).bytes > bytes && !registry_count(r).waiting);
 
@@ -80,9 +83,10 @@ static void test_comes_and_goes(void **state)
     assert_u64(registry_count(r).objects, before);
     assert_u64(registry_count(r).waiting, 1);
     uint64_t rows = 0; /* under ASan and valgrind: all of it is still there */
-    for (uint32_t i = 0; i < s->n_objects; i++)
-        for (uint32_t k = 0; k < s->objects[i]->table.n_rows; k++)
-            rows += s->objects[i]->table.rows[k].rule;
+    for (uint32_t i = 0; i < s->n_objects; i++) {
+        const unwind_table *t = atomic_load(&s->objects[i]->table);
+        for (uint32_t k = 0; t && k < t->n_rows; k++) rows += t->rows[k].rule;
+    }
     assert_true(rows > 0);
     snapshot_leave(registry_door(r));
     assert_ok(registry_refresh(r, &e), &e);
@@ -92,18 +96,6 @@ static void test_comes_and_goes(void **state)
     (void)snapshot_enter(registry_door(r)); /* a thread that the child of a fork does not have */
     registry_forked(r);
     assert_u64(atomic_load(&registry_door(r)->readers), 0);
-    registry_close(r);
-}
-
-static void test_budget(void **state)
-{
-    (void)state;
-    err e = {0};
-    unwind_registry *r = registry_open(&(registry_opts){sizeof(registry_opts), 64 << 10}, &e);
-    assert_non_null(r);
-    assert_ok(registry_refresh(r, &e), &e);
-    registry_counts n = registry_count(r);
-    assert_true(n.bytes <= 64 << 10 && n.over_budget > 0 && n.over_budget < n.objects);
     registry_close(r);
 }
 
@@ -117,6 +109,23 @@ static NOINLINE size_t walk_here(unwind_registry *r, uintptr_t *pc)
     return u.n;
 }
 
+static void test_budget(void **state)
+{
+    (void)state;
+    err e = {0};
+    registry_opts o = {.size = sizeof o, .max_bytes = 64 << 10};
+    unwind_registry *r = registry_open(&o, &e);
+    assert_non_null(r);
+    assert_ok(registry_refresh(r, &e), &e);
+    assert_u64(registry_count(r).over_budget, 0);
+    assert_ok(registry_compile_all(r, &e), &e);
+    registry_counts n = registry_count(r);
+    assert_true(n.bytes <= 64 << 10 && n.over_budget > 0 && n.over_budget < n.objects);
+    uintptr_t pc[64]; /* objects beyond the budget have stacks all the same */
+    assert_true(walk_here(r, pc) > 4);
+    registry_close(r);
+}
+
 static void test_here(void **state)
 {
     (void)state;
@@ -128,6 +137,83 @@ static void test_here(void **state)
     size_t n = walk_here(r, pc);
     assert_true(n > 4 && n < 64);
     assert_true(pc[0] - (uintptr_t)walk_here < 4096 && pc[1] - (uintptr_t)test_here < 4096);
+    registry_close(r);
+}
+
+/* Only objects that were really met get a table, and stacks are the same before and after. */
+static void test_hot(void **state)
+{
+    (void)state;
+    err e = {0};
+    uintptr_t before[64], after[64];
+    unwind_registry *r = registry_open(NULL, &e);
+    assert_non_null(r);
+    assert_ok(registry_refresh(r, &e), &e);
+    size_t n = walk_here(r, before);
+    assert_ok(registry_compile(r, &e), &e);
+    assert_u64(registry_count(r).compiled, 0);
+    unwind_snapshot *s = atomic_load(&registry_door(r)->current);
+    for (unsigned i = 0; i < REGISTRY_HOT; i++) {
+        memset(s->cache, 0, sizeof s->cache); /* every rule is looked up */
+        assert_u64(walk_here(r, before), n);
+    }
+    assert_ok(registry_compile(r, &e), &e);
+    registry_counts c = registry_count(r);
+    assert_true(c.compiled > 0 && c.compiled < c.objects && c.rows > 0 && c.bytes > 0);
+    memset(s->cache, 0, sizeof s->cache);
+    assert_u64(walk_here(r, after), n);
+    assert_memory_equal(before + 2, after + 2,
+                        (n - 2) * sizeof *before); /* the test has two calls */
+    registry_close(r);
+}
+
+/* A handler finds a library that the registry has not seen, and forgets nothing that it knew. */
+static void test_late(void **state)
+{
+    (void)state;
+    err e = {0};
+    unwind_registry *r = registry_open(NULL, &e);
+    assert_non_null(r);
+    assert_ok(registry_refresh(r, &e), &e);
+    unwind_snapshot *s = atomic_load(&registry_door(r)->current);
+    assert_non_null(s->loader);
+    struct link_map *m = open_some();
+    uintptr_t pc[4], base = m->l_addr, code = 0;
+    const ElfW(Phdr) *p = (const ElfW(Phdr) *)(base + ((const ElfW(Ehdr) *)base)->e_phoff);
+    for (unsigned i = 0; i < ((const ElfW(Ehdr) *)base)->e_phnum; i++)
+        if (p[i].p_type == PT_LOAD && p[i].p_flags & PF_X) code = base + p[i].p_vaddr;
+    unwind_regs from = {.pc = code + 0x40, .sp = (uintptr_t)&pc[0]};
+    (void)unwind(s, &from, NULL, pc, 2);
+    assert_u64(s->n_late, 1);
+    assert_true(s->late[0].o.lo == code && s->late[0].o.ask);
+    from.pc = 0x10000; /* code of no object: not again for 20 ms */
+    (void)unwind(s, &from, NULL, pc, 2);
+    assert_u64(s->n_late, 1);
+    assert_true(s->look_after > 0);
+    assert_ok(registry_refresh(r, &e), &e);
+    s = atomic_load(&registry_door(r)->current);
+    assert_u64(s->n_late, 0); /* it is an object like the others now */
+    dlclose(m);
+    /* Gone without a refresh: its pages are asked about and not read. */
+    from.pc = code + 0x44;
+    (void)unwind(s, &from, NULL, pc, 4);
+    assert_ok(registry_refresh(r, &e), &e);
+    registry_close(r);
+}
+
+static void test_passive(void **state)
+{
+    (void)state;
+    err e = {0};
+    unwind_registry *r = registry_open(
+        &(registry_opts){.size = sizeof(registry_opts), .passive = true, .late = true}, &e);
+    assert_non_null(r);
+    assert_ok(registry_refresh(r, &e), &e);
+    const unwind_snapshot *s = atomic_load(&registry_door(r)->current);
+    assert_null(s->loader);
+    for (uint32_t i = 0; i < s->n_objects; i++) assert_true(s->objects[i]->ask);
+    uintptr_t pc[64];
+    assert_true(walk_here(r, pc) > 4);
     registry_close(r);
 }
 
@@ -186,7 +272,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_objects), cmocka_unit_test(test_comes_and_goes),
         cmocka_unit_test(test_budget),  cmocka_unit_test(test_here),
-        cmocka_unit_test(test_racing),
+        cmocka_unit_test(test_racing),  cmocka_unit_test(test_hot),
+        cmocka_unit_test(test_late),    cmocka_unit_test(test_passive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,19 +7,20 @@
 /* Stacks and code that exist only here: CODE is an object with a table, JIT is code of no object. */
 enum { CODE = 0x400000, CODE_END = 0x401000, JIT = 0x900000, WORDS = 512 };
 
-/* 0x000: sp + 16; 0x100: fp + 16, fp saved; 0x200: the end; 0x300: none; 0x400: wide */
+/* 0x000: sp + 16; 0x100: fp + 16, fp saved; 0x200: the end; 0x300: none; 0x400: wide; 0x700: sp + 32, fp saved */
 static unwind_row rows[] = {
     {0x000, RULE_SP | 2 << 3}, {0x100, RULE_FP | 2 << 3 | 2 << 15}, {0x200, RULE_END},
     {0x300, RULE_NONE},        {0x400, RULE_WIDE | 0 << 3},         {0x500, RULE_WIDE | 1 << 3},
-    {0x600, RULE_NONE},
+    {0x600, RULE_NONE},        {0x700, RULE_SP | 4 << 3 | 2 << 15}, {0x800, RULE_NONE},
 };
 static wide_rule wide[] = {
     {.reg = 6, .deref = 1, .offset = -8, .fp = PLACE_BY_FP, .fp_at = 0}, /* aligned anew */
     {.reg = 10, .offset = 0}, /* only where interrupted */
 };
-static uint32_t buckets[] = {1, 7, 7};
-static const unwind_object code = {
-    CODE, CODE_END, {CODE, rows, buckets, wide, ARRAY_LEN(rows), ARRAY_LEN(buckets), 2, 11}};
+static uint32_t buckets[] = {1, 9, 9};
+static const unwind_table table = {CODE, rows, buckets, wide, ARRAY_LEN(rows), ARRAY_LEN(buckets),
+                                   2,    11};
+static unwind_object code = {.lo = CODE, .hi = CODE_END, .table = &table};
 
 static unwind_snapshot *snapshot(void)
 {
@@ -28,6 +29,17 @@ static unwind_snapshot *snapshot(void)
     s->n_objects = 1;
     s->objects[0] = &code;
     return s;
+}
+
+/* Code made at run time: `call *%rax` again and again, so that every even address is behind a call. */
+static int map_jit(void **state)
+{
+    (void)state;
+    unsigned char *p = mmap((void *)(uintptr_t)JIT, 4096, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (p != (void *)(uintptr_t)JIT) return -1;
+    for (size_t i = 0; i < 4096; i += 2) p[i] = 0xff, p[i + 1] = 0xd0;
+    return 0;
 }
 
 static uintptr_t words[WORDS];
@@ -41,13 +53,28 @@ typedef struct want {
     uintptr_t pc[4];
 } want;
 
+/* A copy at an odd address, and the words themselves made useless: nothing but the copy may be read. */
+static unwind_result over_copy(unwind_snapshot *s, const unwind_regs *from, unsigned known,
+                               uintptr_t *pc, size_t max)
+{
+    static char bytes[sizeof words + 1];
+    stack_copy c = {at(0), memcpy(bytes + 1, words, sizeof words), sizeof words};
+    memset(words, 0x55, sizeof words);
+    unwind_result r = unwind_copy(s, from, known, &c, pc, max);
+    memcpy(words, bytes + 1, sizeof words);
+    return r;
+}
+
 static void check(const char *name, unwind_regs from, want w, size_t max)
 {
     unwind_snapshot *s = snapshot();
     unwind_stack stack = {at(0), at(WORDS)};
-    for (unsigned round = 0; round < 3; round++) { /* table, cache, stack that nobody told of */
+    for (unsigned round = 0; round < 4; round++) { /* table, cache, bounds not known, copy */
         uintptr_t pc[16];
-        unwind_result r = unwind(s, &from, round < 2 ? &stack : NULL, pc, max);
+        unwind_result r = round < 3
+                              ? unwind(s, &from, round < 2 ? &stack : NULL, pc, max)
+                              : over_copy(s, &from, UNWIND_KNOWN_FP | UNWIND_KNOWN_THIRD, pc, max);
+        if (round == 3 && w.end == UNWIND_NO_RULE && r.end == UNWIND_NO_REGISTER) r.end = w.end;
         bool ok = r.end == w.end && r.guesses == w.guesses && r.n == w.n;
         for (size_t i = 0; ok && i < r.n && i < 4; i++) ok = pc[i] == w.pc[i];
         if (!ok) {
@@ -144,6 +171,64 @@ static void test_wide(void **state)
           (want){UNWIND_NO_RULE, 0, 1, {CODE + 0x500}}, 16);
 }
 
+/* Of a blocked thread only pc and sp are known. */
+static void test_copy(void **state)
+{
+    (void)state;
+    memset(words, 0, sizeof words);
+    unwind_snapshot *s = snapshot();
+    uintptr_t pc[8];
+    words[11] = CODE + 0x701; /* sp + 32, fp saved: the caller's is known again */
+    words[14] = at(20);
+    words[15] = CODE + 0x101;
+    words[20] = at(30);
+    words[21] = CODE + 0x201;
+    unwind_regs from = {.pc = CODE, .sp = at(10), .fp = 7, .third = 7};
+    unwind_result u = over_copy(s, &from, 0, pc, 8);
+    assert_int_equal(u.end, UNWIND_WHOLE);
+    assert_u64(u.n, 4);
+    assert_u64(pc[3], CODE + 0x200);
+    words[11] = CODE + 0x101; /* needs fp, and nobody saved it */
+    u = over_copy(s, &from, 0, pc, 8);
+    assert_int_equal(u.end, UNWIND_NO_REGISTER);
+    assert_u64(u.n, 2);
+    from.fp = at(20);
+    u = over_copy(s, &from, UNWIND_KNOWN_FP, pc, 8);
+    assert_int_equal(u.end, UNWIND_WHOLE);
+    assert_u64(u.n, 3);
+    words[11] = JIT; /* no rule, and a frame pointer that means nothing */
+    u = over_copy(s, &from, 0, pc, 8);
+    assert_int_equal(u.end, UNWIND_NO_REGISTER);
+    assert_u64(u.guesses, 0);
+    words[11] = CODE + 0x401; /* a wide rule by fp */
+    assert_int_equal(over_copy(s, &from, 0, pc, 8).end, UNWIND_NO_REGISTER);
+    free(s);
+}
+
+static void test_copy_bounds(void **state)
+{
+    (void)state;
+    memset(words, 0, sizeof words);
+    unwind_snapshot *s = snapshot();
+    uintptr_t pc[8];
+    words[11] = CODE + 0x201;
+    unwind_regs from = {.pc = CODE, .sp = at(10)};
+    for (size_t n = 0; n <= 24; n++) {
+        char *bytes = malloc(n ? n : 1); /* ASan finds what is read behind it */
+        assert_non_null(bytes);
+        memcpy(bytes, &words[10], n);
+        unwind_result u = unwind_copy(s, &from, 0, &(stack_copy){at(10), bytes, n}, pc, 8);
+        assert_int_equal(u.end, n < 16 ? UNWIND_UNREADABLE : UNWIND_WHOLE);
+        free(bytes);
+    }
+    memmove((char *)&words[64] + 3, &words[11], 8);
+    unwind_result u = unwind_copy(s, &from, 0, &(stack_copy){at(11) - 3, &words[64], 64}, pc, 8);
+    assert_u64(u.n, 2); /* a base that is not aligned: the word is taken from its address */
+    assert_int_equal(unwind_copy(s, &from, 0, &(stack_copy){at(12), words, 64}, pc, 8).end,
+                     UNWIND_UNREADABLE);
+    free(s);
+}
+
 /* A stub of .plt without a rule, at each of its instructions. */
 static void test_stub(void **state)
 {
@@ -165,7 +250,9 @@ static void test_stub(void **state)
         for (size_t k = 0; k < 3; k++) {
             uint8_t text[48] = {0};
             memcpy(text + 16, stubs[i].code, 16);
-            unwind_object o = {(uintptr_t)text, (uintptr_t)text + sizeof text, {0}};
+            unwind_object o = {.lo = (uintptr_t)text,
+                               .hi = (uintptr_t)text + sizeof text,
+                               .code = {text, sizeof text, (uintptr_t)text}};
             unwind_snapshot *s = calloc(1, sizeof *s + 2 * sizeof(void *));
             assert_non_null(s);
             s->n_objects = 2;
@@ -230,10 +317,11 @@ static void test_missed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps),   cmocka_unit_test(test_bad_registers),
-        cmocka_unit_test(test_guesses), cmocka_unit_test(test_wide),
-        cmocka_unit_test(test_probes),  cmocka_unit_test(test_stub),
-        cmocka_unit_test(test_missed),
+        cmocka_unit_test(test_steps),       cmocka_unit_test(test_bad_registers),
+        cmocka_unit_test(test_guesses),     cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_probes),      cmocka_unit_test(test_stub),
+        cmocka_unit_test(test_missed),      cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_copy_bounds),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, map_jit, NULL);
 }

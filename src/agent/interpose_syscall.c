@@ -1,0 +1,281 @@
+/* syscall(2): a call by number gets the treatment of libc's function for that call.
+ *
+ * A table selects the numbers that go to syscall_ours; all others jump to libc's function with registers and stack
+ * as they came, so that a clone or vfork made this way returns where it should.
+ *
+ *   waits        made again when only our signal ended them (agent/wait.h)
+ *   privileges   prctl, capset, unshare, setns, seccomp: as in interpose_privilege.c
+ *   departures   execve, execveat, exit_group: as in interpose.c
+ *
+ * System calls that a program or a library makes by an instruction of its own are not seen here. */
+#include "agent/life.h"
+#include "agent/wait.h"
+
+#include <dlfcn.h>
+#include <linux/capability.h>
+#include <linux/futex.h>
+#include <linux/io_uring.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/ban.h"
+
+int capset(cap_user_header_t header, const cap_user_data_t data);
+
+typedef enum call_kind {
+    CALL_OTHER,
+    CALL_AGAIN, /* the same arguments will do: no timeout, an absolute one, or one that the kernel updates */
+    CALL_FOR,   /* argument `timeout` is a relative timespec */
+    CALL_MS,    /* argument `timeout` is in milliseconds */
+    CALL_SLEEP, /* as CALL_FOR, and the argument behind it gets what is left */
+    CALL_FUTEX, /* FUTEX_WAIT: as CALL_FOR; other waits have absolute timeouts */
+    CALL_RING,  /* io_uring_enter */
+    CALL_LIFE,  /* privileges, departures */
+} call_kind;
+
+typedef struct call_rule {
+    uint8_t kind, timeout;
+} call_rule;
+
+enum { CALLS = 512 };
+
+/* The kernel updates the timeouts of select, pselect6 and ppoll. */
+const call_rule syscall_rules[CALLS] __attribute__((visibility("hidden"))) = {
+    [SYS_nanosleep] = {CALL_SLEEP, 0},
+    [SYS_clock_nanosleep] = {CALL_SLEEP, 2},
+    [SYS_ppoll] = {CALL_AGAIN, 0},
+    [SYS_pselect6] = {CALL_AGAIN, 0},
+    [SYS_epoll_pwait] = {CALL_MS, 3},
+    [SYS_epoll_pwait2] = {CALL_FOR, 3},
+#ifdef SYS_poll
+    [SYS_poll] = {CALL_MS, 2},
+    [SYS_select] = {CALL_AGAIN, 0},
+    [SYS_epoll_wait] = {CALL_MS, 3},
+    [SYS_pause] = {CALL_AGAIN, 0},
+#endif
+    [SYS_rt_sigtimedwait] = {CALL_FOR, 2},
+    [SYS_rt_sigsuspend] = {CALL_AGAIN, 0},
+    [SYS_semop] = {CALL_AGAIN, 0},
+    [SYS_semtimedop] = {CALL_FOR, 3},
+    [SYS_msgsnd] = {CALL_AGAIN, 0},
+    [SYS_msgrcv] = {CALL_AGAIN, 0},
+    [SYS_io_getevents] = {CALL_FOR, 4},
+    [SYS_io_pgetevents] = {CALL_FOR, 4},
+    [SYS_io_uring_enter] = {CALL_RING, 4},
+    [SYS_futex] = {CALL_FUTEX, 3},
+    [SYS_recvfrom] = {CALL_AGAIN, 0},
+    [SYS_recvmsg] = {CALL_AGAIN, 0},
+    [SYS_recvmmsg] = {CALL_AGAIN, 0},
+    [SYS_sendto] = {CALL_AGAIN, 0},
+    [SYS_sendmsg] = {CALL_AGAIN, 0},
+    [SYS_sendmmsg] = {CALL_AGAIN, 0},
+    [SYS_accept] = {CALL_AGAIN, 0},
+    [SYS_accept4] = {CALL_AGAIN, 0},
+    [SYS_connect] = {CALL_AGAIN, 0},
+    [SYS_prctl] = {CALL_LIFE, 0},
+    [SYS_capset] = {CALL_LIFE, 0},
+    [SYS_unshare] = {CALL_LIFE, 0},
+    [SYS_setns] = {CALL_LIFE, 0},
+    [SYS_seccomp] = {CALL_LIFE, 0},
+    [SYS_execve] = {CALL_LIFE, 0},
+    [SYS_execveat] = {CALL_LIFE, 0},
+    [SYS_exit_group] = {CALL_LIFE, 0},
+};
+
+typedef long (*real_call)(long, ...);
+
+static long find_and_call(long nr, long a, long b, long c, long d, long e, long f);
+
+/* libc's function; before the constructor has run, a function that looks it up first. */
+real_call syscall_real __attribute__((visibility("hidden"))) = (real_call)(void *)find_and_call;
+
+__attribute__((constructor(101))) static void find_real(void)
+{
+    void *p = dlsym(RTLD_NEXT, "syscall");
+    if (p) *(void **)&syscall_real = p;
+}
+
+static long find_and_call(long nr, long a, long b, long c, long d, long e, long f)
+{
+    find_real();
+    return syscall_real(nr, a, b, c, d, e, f);
+}
+
+/* ---- waits ---- */
+
+typedef struct call {
+    long nr;
+    long a[6];
+} call;
+
+static OWN_CALL long make(const call *c)
+{
+    return syscall_real(c->nr, c->a[0], c->a[1], c->a[2], c->a[3], c->a[4], c->a[5]);
+}
+
+static OWN_CALL long make_again(const call *c)
+{
+    wait_mark m = wait_begin();
+    long r;
+    do r = make(c);
+    while (UNLIKELY(r == -1) && wait_again(&m));
+    return r;
+}
+
+/* The timeout is read behind the first attempt: a bad pointer stays EFAULT. */
+static OWN_CALL long make_for(call *c, unsigned timeout)
+{
+    if (!c->a[timeout]) return make_again(c);
+    struct timespec left;
+    uint64_t start = wait_now(), deadline = 0;
+    wait_mark m = wait_begin();
+    long r;
+    while (UNLIKELY((r = make(c)) == -1) && wait_again(&m)) {
+        const struct timespec *t = (const struct timespec *)(uintptr_t)c->a[timeout];
+        if (!deadline) deadline = wait_until(start, t);
+        left = wait_left(deadline);
+        c->a[timeout] = (long)(uintptr_t)&left;
+    }
+    return r;
+}
+
+static OWN_CALL long make_ms(call *c, unsigned timeout)
+{
+    int ms = (int)c->a[timeout];
+    if (ms <= 0) return make_again(c);
+    uint64_t deadline = wait_now() + (uint64_t)ms * 1000000;
+    wait_mark m = wait_begin();
+    long r;
+    while (UNLIKELY((r = make(c)) == -1) && wait_again(&m)) c->a[timeout] = wait_left_ms(deadline);
+    return r;
+}
+
+/* Only a sleep that a handler of the program has ended tells what is left: `rem` may be `req`. */
+static OWN_CALL long make_sleep(call *c, unsigned timeout)
+{
+    struct timespec left = {0}, *rem = (struct timespec *)(uintptr_t)c->a[timeout + 1];
+    if (c->nr == SYS_clock_nanosleep && (c->a[1] & TIMER_ABSTIME)) return make_again(c);
+    if (rem) c->a[timeout + 1] = (long)(uintptr_t)&left;
+    long r = make_for(c, timeout);
+    if (r == -1 && errno == EINTR && rem) *rem = left;
+    return r;
+}
+
+static OWN_CALL long make_futex(call *c, unsigned timeout)
+{
+    int op = (int)c->a[1] & FUTEX_CMD_MASK;
+    if (op == FUTEX_WAIT) return make_for(c, timeout);
+    return op == FUTEX_WAIT_BITSET ? make_again(c) : make(c);
+}
+
+typedef struct ring_arg { /* struct io_uring_getevents_arg, whose names have changed */
+    uint64_t mask;
+    uint32_t mask_size, min_wait_us;
+    uint64_t timeout;
+} ring_arg;
+
+/* A ring's wait may have its timeout in a structure.  Nothing was submitted when it says EINTR. */
+static OWN_CALL long make_ring(call *c, unsigned arg)
+{
+    if (!(c->a[3] & IORING_ENTER_EXT_ARG) || !c->a[arg]) return make_again(c);
+    if ((size_t)c->a[5] != sizeof(ring_arg)) return make(c);
+    struct timespec left;
+    ring_arg copy;
+    uint64_t start = wait_now(), deadline = 0;
+    wait_mark m = wait_begin();
+    long r;
+    while (UNLIKELY((r = make(c)) == -1) && wait_again(&m)) {
+        copy = *(const ring_arg *)(uintptr_t)c->a[arg];
+        c->a[arg] = (long)(uintptr_t)&copy;
+        if (!copy.timeout || (c->a[3] & ~0x1fL)) continue; /* flags that may say "absolute" */
+        if (!deadline)
+            deadline = wait_until(start, (const struct timespec *)(uintptr_t)copy.timeout);
+        left = wait_left(deadline);
+        copy.timeout = (uintptr_t)&left;
+    }
+    return r;
+}
+
+/* ---- privileges and departures, by the functions in front of libc's ---- */
+
+static void *pointer(long a) { return (void *)(uintptr_t)a; }
+
+static OWN_CALL long live(const call *c)
+{
+    const long *a = c->a;
+    switch (c->nr) {
+    case SYS_prctl: return prctl((int)a[0], a[1], a[2], a[3], a[4]);
+    case SYS_capset: return capset(pointer(a[0]), pointer(a[1]));
+    case SYS_unshare: return unshare((int)a[0]);
+    case SYS_setns: return setns((int)a[0], (int)a[1]);
+    case SYS_execve: return execve(pointer(a[0]), pointer(a[1]), pointer(a[2]));
+    case SYS_execveat:
+        return execveat((int)a[0], pointer(a[1]), pointer(a[2]), pointer(a[3]), (int)a[4]);
+    case SYS_exit_group: _exit((int)a[0]);
+    case SYS_seccomp: life_retire(); return make(c); /* libc has no function for it */
+    default: return make(c);
+    }
+}
+
+long syscall_ours(long nr, long a, long b, long c, long d, long e, long f)
+    __attribute__((visibility("hidden")));
+
+OWN_CALL long syscall_ours(long nr, long a, long b, long c, long d, long e, long f)
+{
+    call k = {nr, {a, b, c, d, e, f}};
+    call_rule rule = syscall_rules[nr];
+    WAIT_SAVE_REGISTERS();
+    switch ((call_kind)rule.kind) {
+    case CALL_AGAIN: return make_again(&k);
+    case CALL_FOR: return make_for(&k, rule.timeout);
+    case CALL_MS: return make_ms(&k, rule.timeout);
+    case CALL_SLEEP: return make_sleep(&k, rule.timeout);
+    case CALL_FUTEX: return make_futex(&k, rule.timeout);
+    case CALL_RING: return make_ring(&k, rule.timeout);
+    case CALL_LIFE: return live(&k);
+    case CALL_OTHER: break;
+    }
+    return make(&k);
+}
+
+/* ---- the function ---- */
+
+#if defined(__x86_64__)
+
+/* syscall(nr, a .. f): nr .. e in registers, f on the stack, which is how syscall_ours and libc's take them too. */
+__asm__(".pushsection .text.syscall, \"ax\", @progbits\n"
+        ".globl syscall\n"
+        ".type syscall, @function\n"
+        "syscall:\n"
+        "    .cfi_startproc\n"
+        "    endbr64\n"
+        "    cmpq $512, %rdi\n"
+        "    jae 1f\n"
+        "    leaq syscall_rules(%rip), %rax\n"
+        "    cmpb $0, (%rax, %rdi, 2)\n"
+        "    jne 2f\n"
+        "1:  jmp *syscall_real(%rip)\n"
+        "2:  jmp syscall_ours\n"
+        "    .cfi_endproc\n"
+        ".size syscall, . - syscall\n"
+        ".popsection\n");
+_Static_assert(CALLS == 512 && sizeof(call_rule) == 2 && CALL_OTHER == 0,
+               "as the code above has it");
+
+#else
+
+__attribute__((visibility("default"))) OWN_CALL long syscall(long nr, ...)
+{
+    va_list list;
+    long a[6];
+    va_start(list, nr);
+    for (int i = 0; i < 6; i++) a[i] = va_arg(list, long); /* as libc does: registers */
+    va_end(list);
+    if ((unsigned long)nr >= CALLS || !syscall_rules[nr].kind)
+        return syscall_real(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+    return syscall_ours(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+#endif

@@ -1,0 +1,92 @@
+/* collect/process.h - one process as the collector knows it. */
+#pragma once
+#include "agent/images.h"
+#include "agent/profiles.h"
+#include "agent/resource.h"
+#include "agent/task.h"
+#include "collect/collector.h"
+#include "ctx/process_context.h"
+
+/* A thread in rounds of the wall clock (collect/rounds.h). */
+typedef struct wall_rest {
+    uint64_t cpu;     /* its CPU time when its stack was taken; 0: it has run since */
+    uint64_t pending; /* ns for which it was seen to run, and no CPU sample came yet */
+    raw_sample *raw;  /* its stack */
+    bool taken;
+    char state;
+    char wchan[TASK_WCHAN];
+} wall_rest;
+
+/* A thread of it. */
+typedef struct process_thread {
+    agent_thread about;
+    uint64_t begin;  /* its CPU time when the probe began */
+    uint64_t told;   /* CPU time that its samples stand for */
+    uint32_t was;    /* it has ended: its number; about.tid is 0 */
+    size_t last;     /* its last sample in the batch + 1; 0: none */
+    bool seen;       /* /proc told its name */
+    wall_rest *rest; /* NULL: it was in no round */
+} process_thread;
+
+typedef struct heap_total {
+    uint32_t stack; /* of the batch `heap_book` */
+    int64_t v[4];
+} heap_total;
+
+typedef struct process {
+    uint32_t pid, desk, generation;
+    bool forked; /* it came by a fork */
+    bool apart;  /* its number is of another pid namespace: nothing in our /proc is about it */
+    bool left;   /* the farewell was said */
+    bool looked; /* /proc/PID/maps was read */
+    bool mapped; /* the desk's mappings were taken */
+    const desk *d;
+    uint64_t start, cpu_begin, thread_begin, period;
+    uint64_t looked_at, flushed_at, sampled_at; /* CLOCK_MONOTONIC */
+    uint64_t taken_ring_full;
+    str program;
+    arena mem; /* threads, program, what the program published */
+    VEC(process_thread) threads;
+    uint32_t next_index;
+    size_t hint, n_ended;    /* where the last one was found; entries of threads that ended */
+    unwind_snapshot *tables; /* for rounds; made of so many images: */
+    size_t tables_of;
+    span_place span;
+    batch *batch;
+    images images;
+    process_context published;
+    bool has_published;
+    batch *heap_book;     /* stacks of the heap's totals */
+    VEC(heap_total) heap; /* by stack */
+    uint32_t *heap_of;    /* stack -> position in heap + 1 */
+    size_t n_heap_of;
+    resource_facts facts;
+} process;
+
+/* What all processes have in common. */
+typedef struct process_world {
+    const collector_opts *o;
+    resource_facts facts; /* of this machine */
+    collected *sums;
+    uint64_t now;     /* CLOCK_MONOTONIC, of this round */
+    uint64_t numbers; /* inode of our pid namespace */
+} process_world;
+
+/* From a desk that is ready.  NULL: no memory. */
+NODISCARD process *process_open(const process_world *w, const desk *d, uint32_t at, uint64_t word);
+void process_close(process *p);
+
+/* A cell of the ring; false: nonsense. */
+bool process_take(process_world *w, process *p, const raw_sample *raw);
+
+/* The batch of now; NULL: no memory. */
+batch *process_batch(process *p);
+
+/* The thread, added if need be; NULL: no memory. */
+process_thread *process_thread_of(process *p, uint32_t tid);
+
+/* Makes profiles of what there is, and hands them on; `last`: with the heap.  */
+void process_flush(process_world *w, process *p, bool last);
+
+/* Looks at its mappings, unless that was a moment ago. */
+void process_look(process_world *w, process *p);

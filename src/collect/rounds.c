@@ -1,0 +1,260 @@
+#include "collect/rounds.h"
+
+#include "agent/blocked.h"
+#include "agent/exclude.h"
+#include "collect/tables.h"
+#include "sys/process.h"
+#include "unwind/foreign.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/ban.h"
+
+enum { TIDS = 16384 };
+
+struct rounds {
+    uint64_t interval, due;
+    uint32_t max_frames, number;
+    table_files *files;
+    void *copy; /* of a stack */
+    raw_sample *raw;
+    uint32_t *tids;
+};
+
+static uint64_t clock_ns(clockid_t c)
+{
+    struct timespec t = {0};
+    clock_gettime(c, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+void rounds_close(rounds *r)
+{
+    if (!r) return;
+    table_files_close(r->files);
+    free(r->copy), free(r->raw), free(r->tids);
+    free(r);
+}
+
+rounds *rounds_open(uint64_t interval, uint32_t max_frames, err *e)
+{
+    rounds *r = calloc(1, sizeof *r);
+    bool ok = r && (r->files = table_files_open()) && (r->copy = malloc(BLOCKED_COPY)) &&
+              (r->raw = malloc(raw_bytes(max_frames))) && (r->tids = calloc(TIDS, sizeof *r->tids));
+    if (!ok) {
+        err_set(e, ERR_LIMIT, "no memory for rounds of the wall clock");
+        rounds_close(r);
+        return NULL;
+    }
+    r->interval = interval;
+    r->max_frames = max_frames;
+    r->due = clock_ns(CLOCK_MONOTONIC) + interval;
+    return r;
+}
+
+uint64_t rounds_due(const rounds *r) { return r->due; }
+
+/* ---- a thread ---- */
+
+/* One round of one thread. */
+typedef struct turn {
+    process_world *w;
+    process *p;
+    const rounds *r;
+    uint64_t time, value; /* Unix ns; ns */
+} turn;
+
+static bool put_context(const raw_sample *raw, batch *b, agent_sample *out)
+{
+    agent_link l;
+    if (!raw->in_context) return true;
+    if (raw->span.has_ids) {
+        memcpy(l.trace_id, raw->span.trace_id, sizeof l.trace_id);
+        memcpy(l.span_id, raw->span.span_id, sizeof l.span_id);
+        if (!batch_link(b, &l, &out->link)) return false;
+    }
+    return batch_attrs(b, raw->span.attrs, raw->span.n_attrs, &out->attrs);
+}
+
+static bool push(const turn *k, process_thread *t, agent_sample *out)
+{
+    batch *b = k->p->batch;
+    out->kind = SAMPLE_WALL;
+    out->round = k->r ? k->r->number : 0;
+    if (!batch_thread(b, &t->about, &out->thread)) return false;
+    agent_sample *added = vec_push(&b->mem, &b->samples);
+    if (added) *added = *out;
+    return added != NULL;
+}
+
+static void count(const turn *k, bool ok)
+{
+    if (ok)
+        k->w->sums->capture.wall_samples++;
+    else
+        k->w->sums->capture.batch_full++;
+}
+
+static void put_waiting(const turn *k, process_thread *t, const wall_rest *s, bool reused)
+{
+    batch *b = process_batch(k->p);
+    agent_sample out = {.time = k->time,
+                        .value = (int64_t)k->value,
+                        .cpu_ns = s->cpu,
+                        .state = s->state,
+                        .reused = reused};
+    memcpy(out.wchan, s->wchan, sizeof out.wchan);
+    bool ok = b && batch_stack(b, s->raw->pcs, s->raw->n, s->raw->end, s->taken, &out.stack) &&
+              put_context(s->raw, b, &out) && push(k, t, &out);
+    k->w->sums->capture.wall_reused += reused;
+    count(k, ok);
+}
+
+/* State and place in the kernel. */
+static void describe(int tasks, uint32_t tid, wall_rest *s)
+{
+    char text[1024];
+    task_stat st;
+    s->state =
+        task_stat_parse(task_read(tasks, tid, "stat", text, sizeof text), &st) ? st.state : 'S';
+    str name = task_read(tasks, tid, "wchan", s->wchan, sizeof s->wchan - 1);
+    s->wchan[name.n == 1 && *name.p == '0' ? 0 : name.n] = 0;
+}
+
+static void count_stack(const turn *k, const raw_sample *raw)
+{
+    capture_counts *n = &k->w->sums->capture;
+    n->guessed += raw->guesses;
+    n->truncated += raw->end == UNWIND_CAPPED;
+    n->no_register += raw->end == UNWIND_NO_REGISTER;
+    n->broken += raw->end > UNWIND_CAPPED && raw->end != UNWIND_NO_REGISTER;
+}
+
+static wall_rest *rest_of(process *p, process_thread *t, uint32_t max_frames)
+{
+    if (!t->rest) t->rest = arena_zero(&p->mem, sizeof *t->rest);
+    if (t->rest && !t->rest->raw) t->rest->raw = arena_zero(&p->mem, raw_bytes(max_frames));
+    return t->rest && t->rest->raw ? t->rest : NULL;
+}
+
+static void take_thread(const turn *k, int tasks, const memory *m, uint32_t tid)
+{
+    process *p = k->p;
+    process_thread *t = process_thread_of(p, tid);
+    wall_rest *s = t ? rest_of(p, t, k->r->max_frames) : NULL;
+    if (!s || name_excluded(t->about.name, k->w->o->exclude)) return;
+    if (s->cpu && blocked_cpu_other(tasks, tid) == s->cpu) return put_waiting(k, t, s, true);
+    blocked_process from = {.tasks = tasks,
+                            .memory = m,
+                            .cpu = blocked_cpu_other,
+                            .span = p->span.kind ? &p->span : NULL,
+                            .own = p->d->own,
+                            .copy = k->r->copy};
+    blocked_thread who = {.tid = tid, .pointer = (uintptr_t)t->about.pthread};
+    uint64_t cpu = 0;
+    switch (blocked_walk(&from, &who, p->tables, k->r->max_frames, k->r->raw, &cpu)) {
+    case BLOCKED_TAKEN:
+        memcpy(s->raw, k->r->raw, raw_bytes(k->r->raw->n));
+        s->taken = true;
+        s->cpu = cpu;
+        describe(tasks, tid, s);
+        count_stack(k, s->raw);
+        return put_waiting(k, t, s, false);
+    case BLOCKED_MOVED:
+        s->cpu = 0;
+        s->pending += k->value;
+        return;
+    case BLOCKED_UNKNOWN:
+        s->cpu = 0;
+        s->taken = false;
+        s->raw->n = 0;
+        describe(tasks, tid, s);
+        k->w->sums->capture.blocked++;
+        return put_waiting(k, t, s, false);
+    }
+}
+
+/* ---- a process ---- */
+
+static bool read_memory(const memory *m, uint64_t at, void *out, size_t n)
+{
+    return process_read(m->pid, at, out, n);
+}
+
+/* Mappings that came since the tables were made give new tables. */
+static bool prepare(const rounds *r, process_world *w, process *p)
+{
+    if (!p->looked) process_look(w, p);
+    p->span = p->d->span;
+    if (p->tables && p->tables_of == p->images.v.n) return true;
+    foreign_close(p->tables);
+    p->tables = tables_make(r->files, p->pid, &p->images);
+    p->tables_of = p->images.v.n;
+    return p->tables != NULL;
+}
+
+static void take_process(const rounds *r, process_world *w, process *p, uint64_t value)
+{
+    char path[64];
+    size_t n;
+    bool more;
+    memory m = {.read = read_memory, .pid = (int)p->pid};
+    snprintf(path, sizeof path, "/proc/%u/task", p->pid);
+    int tasks = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (tasks < 0) return;
+    turn k = {w, p, r, clock_ns(CLOCK_REALTIME), value};
+    if (p->batch && batch_full(p->batch)) process_flush(w, p, false);
+    if (prepare(r, w, p) && task_list(tasks, r->tids, TIDS, &n, &more))
+        for (size_t i = 0; i < n; i++) take_thread(&k, tasks, &m, r->tids[i]);
+    close(tasks);
+}
+
+void rounds_take(rounds *r, process_world *w, process *const *at, size_t n)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    if (now < r->due) return;
+    uint64_t late = (now - r->due) / r->interval;
+    r->due += (late + 1) * r->interval;
+    r->number++;
+    w->sums->capture.wall_rounds++;
+    w->sums->capture.wall_late += late;
+    for (size_t i = 0; i < n; i++)
+        if (at[i] && !at[i]->left && !at[i]->apart)
+            take_process(r, w, at[i], (late + 1) * r->interval);
+}
+
+/* ---- threads that run ---- */
+
+void rounds_settle(process_world *w, process *p, process_thread *t, const agent_sample *cpu)
+{
+    wall_rest *s = t->rest;
+    if (!s || !s->pending) return;
+    turn k = {.w = w, .p = p};
+    agent_sample out = *cpu;
+    out.value = (int64_t)s->pending;
+    s->pending = 0;
+    count(&k, push(&k, t, &out));
+}
+
+void rounds_settle_all(process_world *w, process *p)
+{
+    for (size_t i = 0; i < p->threads.n; i++) {
+        process_thread *t = &p->threads.v[i];
+        wall_rest *s = t->rest;
+        if (!s || !s->pending || !process_batch(p)) continue;
+        agent_sample none = {.time = clock_ns(CLOCK_REALTIME), .state = 'R'};
+        bool known = t->last && p->batch->samples.v[t->last - 1].kind == SAMPLE_CPU;
+        if (known) none = p->batch->samples.v[t->last - 1];
+        if (known || batch_stack(p->batch, NULL, 0, UNWIND_WHOLE, false, &none.stack))
+            rounds_settle(w, p, t, &none);
+    }
+}
+
+void rounds_forget(rounds *r, process *p)
+{
+    (void)r;
+    foreign_close(p->tables);
+    p->tables = NULL;
+}

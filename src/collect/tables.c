@@ -1,0 +1,130 @@
+#include "collect/tables.h"
+
+#include "sys/file.h"
+#include "unwind/foreign.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include "base/ban.h"
+
+enum { FILES = 1024, PAGE = 4096 };
+
+typedef struct table_file {
+    dev_t dev;
+    ino_t ino;
+    off_t size;
+    struct timespec changed;
+    file_bytes f;
+} table_file;
+
+struct table_files {
+    table_file v[FILES];
+    size_t n;
+};
+
+table_files *table_files_open(void) { return calloc(1, sizeof(table_files)); }
+
+void table_files_close(table_files *f)
+{
+    if (!f) return;
+    for (size_t i = 0; i < f->n; i++) file_release(&f->v[i].f);
+    free(f);
+}
+
+/* ---- files ---- */
+
+static bool is_same(const table_file *t, const struct stat *st)
+{
+    return t->dev == st->st_dev && t->ino == st->st_ino && t->size == st->st_size &&
+           t->changed.tv_sec == st->st_mtim.tv_sec && t->changed.tv_nsec == st->st_mtim.tv_nsec;
+}
+
+/* By the process's own root: it may be another one than ours. */
+static str file_of(table_files *f, uint32_t pid, str path)
+{
+    char name[4352];
+    struct stat st;
+    if (path.n > 4096 || !path.n || path.p[0] != '/') return (str){0};
+    snprintf(name, sizeof name, "/proc/%u/root%.*s", pid, STR_ARG(path));
+    if (stat(name, &st) != 0) {
+        snprintf(name, sizeof name, "%.*s", STR_ARG(path));
+        if (stat(name, &st) != 0) return (str){0};
+    }
+    for (size_t i = 0; i < f->n; i++)
+        if (is_same(&f->v[i], &st)) return f->v[i].f.bytes;
+    if (f->n == FILES || !S_ISREG(st.st_mode)) return (str){0};
+    table_file *t = &f->v[f->n];
+    *t =
+        (table_file){.dev = st.st_dev, .ino = st.st_ino, .size = st.st_size, .changed = st.st_mtim};
+    if (!file_read(name, 0, &t->f, NULL)) return (str){0};
+    f->n++;
+    return t->f.bytes;
+}
+
+/* The kernel gives every process the same one. */
+static str own_vdso(void)
+{
+    const char *base = (const char *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+    if (!base) return (str){0};
+    Elf64_Ehdr h;
+    memcpy(&h, base, sizeof h);
+    return (str){base, h.e_shoff + (size_t)h.e_shnum * h.e_shentsize};
+}
+
+/* ---- objects ---- */
+
+/* Where the segment that holds this offset of the file would be without a bias. */
+static bool bias_of(const Elf64_Phdr *v, size_t n, const image *x, uint64_t *bias)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t from = v[i].p_offset & ~(uint64_t)(PAGE - 1);
+        if (v[i].p_type != PT_LOAD || !(v[i].p_flags & PF_X) || x->offset < from ||
+            x->offset >= v[i].p_offset + v[i].p_filesz)
+            continue;
+        *bias = x->start - (v[i].p_vaddr - v[i].p_offset + x->offset);
+        return true;
+    }
+    return false;
+}
+
+static bool open_object(table_files *f, uint32_t pid, const image *x, unwind_object *o)
+{
+    Elf64_Ehdr h;
+    str bytes = str_eq(x->path, STR("[vdso]")) ? own_vdso() : file_of(f, pid, x->path);
+    if (bytes.n < sizeof h) return false;
+    memcpy(&h, bytes.p, sizeof h);
+    if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
+        h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phoff % 8 || h.e_phoff > bytes.n ||
+        (uint64_t)h.e_phnum * sizeof(Elf64_Phdr) > bytes.n - h.e_phoff)
+        return false;
+    object_source s = {.phdr = (const Elf64_Phdr *)(const void *)(bytes.p + h.e_phoff),
+                       .n_phdr = h.e_phnum,
+                       .file = (const uint8_t *)bytes.p,
+                       .n_file = bytes.n,
+                       .machine = h.e_machine};
+    return bias_of(s.phdr, s.n_phdr, x, &s.bias) && object_open(&s, o);
+}
+
+static bool is_known(const unwind_object *v, size_t n, const unwind_object *o)
+{
+    for (size_t i = 0; i < n; i++)
+        if (v[i].lo == o->lo) return true;
+    return false;
+}
+
+unwind_snapshot *tables_make(table_files *f, uint32_t pid, const images *m)
+{
+    unwind_object *v = calloc(m->v.n ? m->v.n : 1, sizeof *v);
+    size_t n = 0;
+    if (!v) return NULL;
+    for (size_t i = 0; i < m->v.n; i++) {
+        /* An object of several executable segments has several images. */
+        if (!m->v.v[i].gone && open_object(f, pid, &m->v.v[i], &v[n]) && !is_known(v, n, &v[n]))
+            n++;
+    }
+    unwind_snapshot *s = foreign_open(v, n, NULL);
+    free(v);
+    return s;
+}

@@ -1,0 +1,73 @@
+/* Which files are mapped as code, for a collector that may look when the process is gone. */
+#include "probe/probe.h"
+
+#include "base/str.h"
+#include "objfile/build_id.h"
+#include <elf.h>
+#include <link.h>
+#include <unistd.h>
+#include "base/ban.h"
+
+/* The GNU build id in the notes of an object; n 0: none. */
+static size_t id_of(const struct dl_phdr_info *i, uint8_t id[BUILD_ID_BYTES_MAX])
+{
+    for (size_t k = 0; k < i->dlpi_phnum; k++) {
+        const ElfW(Phdr) *p = &i->dlpi_phdr[k];
+        if (p->p_type != PT_NOTE) continue;
+        build_ids ids =
+            notes_build_ids((str){(const char *)(i->dlpi_addr + p->p_vaddr), p->p_memsz}, false);
+        if (!ids.gnu.n || ids.gnu.n > BUILD_ID_BYTES_MAX) continue;
+        memcpy(id, ids.gnu.p, ids.gnu.n);
+        return ids.gnu.n;
+    }
+    return 0;
+}
+
+enum { PAGE = 4096 };
+
+/* As the kernel maps it: whole pages. */
+static void write_segments(desk *d, const struct dl_phdr_info *i, str path)
+{
+    uint8_t id[BUILD_ID_BYTES_MAX];
+    size_t n_id = id_of(i, id);
+    for (size_t k = 0; k < i->dlpi_phnum; k++) {
+        const ElfW(Phdr) *p = &i->dlpi_phdr[k];
+        if (p->p_type != PT_LOAD || !(p->p_flags & PF_X)) continue;
+        uint64_t start = i->dlpi_addr + p->p_vaddr, end = start + p->p_filesz;
+        map_record m = {.start = start & ~(uint64_t)(PAGE - 1),
+                        .end = (end + PAGE - 1) & ~(uint64_t)(PAGE - 1),
+                        .offset = p->p_offset & ~(uint64_t)(PAGE - 1),
+                        .n_path = (uint16_t)path.n,
+                        .n_id = (uint16_t)n_id};
+        desk_put_map(d, &m, path.p, id);
+    }
+}
+
+static int on_object(struct dl_phdr_info *i, size_t size, void *who)
+{
+    desk *d = who;
+    (void)size;
+    str path = str_of(i->dlpi_name);
+    if (!path.n && !atomic_load(&d->n_maps))
+        path = str_of(d->program);                                 /* the program comes first */
+    if (str_starts(path, STR("linux-vdso"))) path = STR("[vdso]"); /* as /proc/PID/maps has it */
+    if (!path.n || (path.p[0] != '/' && path.p[0] != '[')) return 0;
+    write_segments(d, i, path);
+    return 0;
+}
+
+void maps_write(desk *d)
+{
+    ssize_t n = readlink("/proc/self/exe", d->program, sizeof d->program - 1);
+    d->program[n > 0 ? n : 0] = '\0';
+    dl_iterate_phdr(on_object, d);
+}
+
+void maps_copy(desk *d, const desk *parent, uint64_t word)
+{
+    uint32_t n = atomic_load(&parent->n_maps);
+    memcpy(d->program, parent->program, sizeof d->program);
+    if (n <= DESK_MAPS) memcpy(d->maps, parent->maps, n);
+    bool same = desk_generation(atomic_load(&parent->word)) == desk_generation(word) && n;
+    atomic_store(&d->n_maps, same && n <= DESK_MAPS ? n : 0);
+}

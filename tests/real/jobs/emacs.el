@@ -1,0 +1,17 @@
+;; Computes, sorts, uses a timer and a process; the editor in batch mode.
+(defun real-work (n)
+  (let ((s 0)) (dotimes (i n) (setq s (% (+ (* s 31) i) 1000003))) s))
+(princ (format "%d\n" (real-work 4000000)))
+(with-temp-buffer
+  (dotimes (i 30000) (insert (format "%d line\n" (% (* i 7919) 30011))))
+  (sort-numeric-fields 1 (point-min) (point-max))
+  (goto-char (point-min))
+  (princ (format "%d\n" (how-many "7 line")))
+  (princ (format "%s\n" (secure-hash 'sha256 (current-buffer)))))
+(let ((start (float-time)))
+  (run-at-time 0.3 nil (lambda () (princ "timer\n")))
+  (sit-for 0.1)
+  (sleep-for 0.5)
+  (princ (format "%s\n" (>= (- (float-time) start) 0.5))))
+(princ (shell-command-to-string "echo from a process"))
+(kill-emacs 6)

@@ -1,0 +1,13 @@
+;; Threads that compute and wait with timeouts.
+(use-modules (ice-9 threads) (srfi srfi-19))
+(define (work n) (let loop ((i 0) (s 0)) (if (= i n) s (loop (+ i 1) (modulo (+ (* s 31) i) 1000003)))))
+(define (now) (/ (get-internal-real-time) internal-time-units-per-second))
+(define threads (map (lambda (k) (call-with-new-thread (lambda () (work (+ 700000 k))))) '(1 2 3)))
+(define start (now))
+(usleep 300000)
+(select '() '() '() 0 300000)
+(define long-enough (>= (- (now) start) 3/5))
+(for-each (lambda (t) (display (join-thread t)) (newline)) threads)
+(display long-enough)
+(newline)
+(exit 2)
