@@ -32,7 +32,8 @@ static inline bool filters_by_prctl(unsigned long mode, unsigned long program)
 }
 static inline bool filters_by_seccomp(unsigned long operation, unsigned long program)
 {
-    return operation == SECCOMP_SET_MODE_STRICT || (operation == SECCOMP_SET_MODE_FILTER && program);
+    return operation == SECCOMP_SET_MODE_STRICT ||
+           (operation == SECCOMP_SET_MODE_FILTER && program);
 }
 
 /* Whether the calling thread has a filter that was not there at the start; false in a container, where that is not to be told by
