@@ -339,7 +339,7 @@ static bool is_second(void)
     return first && first != &table;
 }
 
-static void __attribute__((constructor)) agent_begin(void)
+static void start(void)
 {
     err e = {0};
     char why[384], text[448];
@@ -354,4 +354,12 @@ static void __attribute__((constructor)) agent_begin(void)
     if (is_second() || begin(&e)) return;
     snprintf(text, sizeof text, "no profile of this program: %s", err_text(&e, why, sizeof why));
     voice_say(text);
+}
+
+/* A program finds errno 0 at its start. */
+static void __attribute__((constructor)) agent_begin(void)
+{
+    int before = errno;
+    start();
+    errno = before;
 }

@@ -247,6 +247,7 @@ static bool descriptors(void)
         if (p == MAP_FAILED) return false;
         handler.by_fd = p;
     }
+    handler.fds_from = fds_from;
     handler.n_fds = FDS_MAX;
     return true;
 }

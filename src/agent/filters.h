@@ -7,6 +7,7 @@
  * Filters are compared with those at the start: in a container there is one already, and it lets us work. */
 #pragma once
 #include "agent/task.h"
+#include <linux/seccomp.h>
 
 /* Set by `kiln run`: mode and number of its own filters, "2 1". */
 #define FILTERS_VARIABLE "KILN_SECCOMP"
@@ -22,6 +23,18 @@ bool filters_added(const task_status *s);
 void filters_look(int dir, const uint32_t *tids, size_t n);
 
 bool filters_seen(void);
+
+/* Whether prctl(PR_SET_SECCOMP, mode, program) and seccomp(operation, flags, program) may install a filter.  Browsers call both
+ * without a program, to find out whether the kernel knows them. */
+static inline bool filters_by_prctl(unsigned long mode, unsigned long program)
+{
+    return mode == SECCOMP_MODE_STRICT || (mode == SECCOMP_MODE_FILTER && program);
+}
+static inline bool filters_by_seccomp(unsigned long operation, unsigned long program)
+{
+    return operation == SECCOMP_SET_MODE_STRICT ||
+           (operation == SECCOMP_SET_MODE_FILTER && program);
+}
 
 /* Whether the calling thread has a filter that was not there at the start; false in a container, where that is not to be told by
  * one cheap call. */

@@ -57,7 +57,7 @@ static void hash_file(image *m)
     memcpy(path, m->path.p, m->path.n);
     path[m->path.n] = '\0';
     if (stat(path, &st) || !S_ISREG(st.st_mode) || st.st_ino != m->inode) return;
-    if (!file_read(path, 0, &f, NULL)) return;
+    if (!file_read_regular(path, 0, &f, NULL)) return;
     htlhash(f.bytes, h);
     hex_encode(h, sizeof h, m->htlhash);
     file_release(&f);
@@ -142,6 +142,8 @@ bool images_refresh(images *m, uint64_t now, err *e)
     arena a = {.budget = PROCESS_MAPS_BYTES};
     str maps;
     bool ok = process_maps(pid_of(m), &a, &maps, e);
+    /* A process that has ended and was not waited for has no mappings. */
+    if (ok && !maps.n) ok = err_set(e, ERR_LIMIT, "the process has ended");
     if (ok && !take(m, maps, now, true))
         ok = err_set(e, ERR_LIMIT, "no memory for the list of mappings");
     arena_free(&a);

@@ -6,6 +6,7 @@
  * a filter of system calls that knows nothing of ours.  The kernel lets only a process of one thread enter
  * another user or mount namespace.  The capture ends before each of them; a program that is exec'd then
  * begins its own. */
+#include "agent/filters.h"
 #include "agent/life.h"
 
 #include <dlfcn.h>
@@ -33,14 +34,16 @@ __attribute__((constructor(101))) static void find_real(void)
     *(void **)&real_prctl = dlsym(RTLD_NEXT, "prctl");
 }
 
-static void prepare_prctl(int option, unsigned long first)
+static void prepare_prctl(int option, unsigned long first, unsigned long second)
 {
     switch (option) {
     case PR_SET_KEEPCAPS:
     case PR_SET_SECUREBITS:
     case PR_CAPBSET_DROP: life_change_privilege(); break;
     case PR_SET_NO_NEW_PRIVS: life_change_privilege(); break;
-    case PR_SET_SECCOMP: life_retire(); break;
+    case PR_SET_SECCOMP:
+        if (filters_by_prctl(first, second)) life_retire();
+        break;
     case PR_CAP_AMBIENT:
         if (first != PR_CAP_AMBIENT_IS_SET) life_change_privilege();
         break;
@@ -56,7 +59,7 @@ EXPORT int prctl(int option, ...)
     for (int i = 0; i < 4; i++) a[i] = va_arg(list, unsigned long); /* as libc does: registers */
     va_end(list);
     find_real();
-    prepare_prctl(option, a[0]);
+    prepare_prctl(option, a[0], a[1]);
     return real_prctl(option, a[0], a[1], a[2], a[3]);
 }
 

@@ -8,6 +8,7 @@
  *   departures   execve, execveat, exit_group: as in interpose.c
  *
  * System calls that a program or a library makes by an instruction of its own are not seen here. */
+#include "agent/filters.h"
 #include "agent/life.h"
 #include "agent/wait.h"
 
@@ -214,7 +215,9 @@ static OWN_CALL long live(const call *c)
     case SYS_execveat:
         return execveat((int)a[0], pointer(a[1]), pointer(a[2]), pointer(a[3]), (int)a[4]);
     case SYS_exit_group: _exit((int)a[0]);
-    case SYS_seccomp: life_retire(); return make(c); /* libc has no function for it */
+    case SYS_seccomp: /* libc has no function for it */
+        if (filters_by_seccomp((unsigned long)a[0], (unsigned long)a[2])) life_retire();
+        return make(c);
     default: return make(c);
     }
 }

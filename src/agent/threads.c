@@ -179,7 +179,11 @@ void thread_finish(thread_record *t)
 {
     if (self == t) self = NULL;
     pthread_mutex_lock(&threads.lock);
-    if (t->state == THREAD_LIVE) delist(t);
+    if (t->state == THREAD_LIVE) {
+        delist(t);
+        /* A collector outside knows threads by their number: nothing waits for a drain here. */
+        if (handler.outside) give_place(t);
+    }
     pthread_mutex_unlock(&threads.lock);
 }
 

@@ -102,11 +102,23 @@ static exit_code cannot_run(run *r, const char *name, const err *e)
 
 static void write_files(run *r);
 
+/* "x/app.pb.gz" -> "x/app-4711.pb.gz" */
+static const char *own_name(run *r, const char *path)
+{
+    char number[24];
+    str all = str_of(path), stem = stem_of(all);
+    snprintf(number, sizeof number, "-%d", getpid());
+    const char *first = joined(r, stem, number);
+    return first ? joined(r, str_of(first), path + stem.n) : path;
+}
+
 /* In the follower, when everybody has ended. */
 static void rewrite(run *r)
 {
     err e = {0};
     r->rewrites = true;
+    if (r->output && run_is_taken(r, 0)) r->output = own_name(r, r->output);
+    if (r->html && run_is_taken(r, 1)) r->html = own_name(r, r->html);
     if (run_collect(r, &e)) write_files(r);
     collector_close(r->collector);
     temp_close();
@@ -213,6 +225,7 @@ static void afterwards(run *r)
     err e = {0};
     if (!run_collect(r, &e)) cli_fail_err(r->c, NULL, &e);
     write_files(r);
+    run_follow_go(r);
     tell(r);
     send_file(r);
 }

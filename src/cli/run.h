@@ -31,6 +31,13 @@ typedef struct run_part {
     const char *file; /* NULL: none */
 } run_part;
 
+/* Which file has a name; zero: none. */
+typedef struct run_mark {
+    uint64_t dev, inode;
+    int64_t s, ns; /* when it was last changed */
+} run_mark;
+enum { RUN_FILES = 2 };
+
 typedef struct run {
     cli *c;
     arena arena;
@@ -43,11 +50,14 @@ typedef struct run {
     const char *json;   /* NULL: for people; "": to standard error */
     uint64_t wall_ns;   /* 0: no rounds of the wall clock */
     uint32_t hz;
-    bool live;         /* the agents send by themselves */
-    bool has_old;      /* the output of an earlier run was kept as .old */
-    bool html_missing; /* this kiln has no viewer */
-    int follower;      /* process that goes on collecting; 0: none */
-    bool rewrites;     /* this is that process: files that are there are of this run */
+    bool live;                       /* the agents send by themselves */
+    bool has_old;                    /* the output of an earlier run was kept as .old */
+    bool html_missing;               /* this kiln has no viewer */
+    int follower;                    /* process that goes on collecting; 0: none */
+    int to_follower;                 /* a pipe that it waits at */
+    const char *followed[RUN_FILES]; /* the files that it will write again: profile, report */
+    run_mark marks[RUN_FILES]; /* in the follower: of these files, as its parent has left them */
+    bool rewrites;             /* this is that process: files that are there are of this run */
     child_end end;
     agent_config config; /* what the environment says of rates, frames, resource */
     collector *collector;
@@ -81,6 +91,10 @@ void run_take_close(run *r);
 /* Goes on collecting in a process of its own in the background, until those others have ended; then `write` writes the
  * files again.  Returns the number of that process, 0: there is none.  Before run_take_close. */
 int run_follow(run *r, void (*write)(run *r));
+/* The files are written: the follower may write them again. */
+void run_follow_go(run *r);
+/* In the follower: another run has written this file since. */
+bool run_is_taken(const run *r, size_t which);
 
 /* The parts as one model, with names. */
 NODISCARD bool run_collect(run *r, err *e);

@@ -20,6 +20,7 @@ size_t run_losses(const run *r, run_loss out[RUN_LOSSES])
          r->all.heap_lost},
         {"parts_lost", "profiles without room: free memory, or space in TMPDIR, is needed",
          r->parts_lost + r->all.failed},
+        {"rejected", "records in the shared memory that belong to no process", r->all.rejected},
         {"no_desk", "processes beyond 1024 at once: they were not profiled", r->all.no_desk},
         {"items_lost", "profiles that did not arrive", otlp_items_lost(&r->sent)},
     };

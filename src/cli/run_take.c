@@ -137,7 +137,7 @@ bool run_take_open(run *r, err *e)
                         .who = r};
     r->collector = collector_open(&o, e);
     if (!r->collector) return false;
-    temp_also(collector_path(r->collector));
+    temp_also(collector_path(r->collector), collector_dir(r->collector));
     return collector_start(r->collector, e);
 }
 

@@ -2,7 +2,9 @@
 
 #include "collect/process.h"
 #include "collect/rounds.h"
+#include "collect/stragglers.h"
 #include "base/utf8.h"
+#include "sys/entropy.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,8 +29,13 @@ enum {
     ALIVE_NS = 100 * 1000000,  /* between looks whether processes live */
     STUCK_NS = 2000 * 1000000, /* a cell that its writer claimed so long ago is given up */
     DEPARTED = 4096,
-    LAST_NS = 500 * 1000000, /* that writers who hold others up have at the end */
-    ROOM_MIN = 128 << 20,    /* free in /dev/shm, to use it */
+    LAST_NS = 500 * 1000000,  /* that writers who hold others up have at the end */
+    SEATS_NS = 100 * 1000000, /* that processes have to sit down at the end */
+    ROOM_MIN =
+        40 << 20, /* free in /dev/shm, to use it; that its pages are there is made sure later */
+    NEAR = 32,    /* desks of a process that execs lie so close to each other */
+    UNREADY_NS =
+        1000 * 1000000, /* a process that is not ready after this long may have been killed */
 };
 
 /* A process that has left, for the one that it became by an exec. */
@@ -49,7 +56,8 @@ struct collector {
     char exclude[256];
     segment segment;
     int fd; /* of a memfd; -1: the file at `path` */
-    char path[64];
+    char path[128];
+    char dir[64]; /* of `path`, made for it; "": none */
     bool is_file;
     process *at[SEGMENT_DESKS];
     process_world world;
@@ -57,6 +65,9 @@ struct collector {
     rounds *rounds;  /* NULL: no wall clock */
     raw_sample *raw; /* a copy of the cell that is being taken */
     stuck stuck[SEGMENT_RINGS];
+    uint64_t unready
+        [SEGMENT_DESKS]; /* when a desk was first seen to be taken and not ready; 0: it is not */
+    uint32_t arrivals;   /* of the segment's head, when all desks were last looked at */
     departed departed[DEPARTED];
     uint64_t alive_at;
     arena mem; /* sentences */
@@ -91,6 +102,20 @@ static bool is_in_use(int dir, const char *name)
     return locked;
 }
 
+/* What is left of a directory of root's. */
+static void remove_stale_dir(int at, const char *name)
+{
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    for (struct dirent *x; d && (x = readdir(d));)
+        if (x->d_name[0] != '.' && !is_in_use(fd, x->d_name)) (void)unlinkat(fd, x->d_name, 0);
+    if (d)
+        closedir(d);
+    else if (fd >= 0)
+        close(fd);
+    (void)unlinkat(at, name, AT_REMOVEDIR);
+}
+
 /* A kiln that was killed left its file behind. */
 static void remove_stale(void)
 {
@@ -99,9 +124,34 @@ static void remove_stale(void)
         if (strncmp(x->d_name, SHARED_NAME, strlen(SHARED_NAME)) != 0) continue;
         long pid = strtol(x->d_name + strlen(SHARED_NAME), NULL, 10);
         bool dead = pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
-        if (dead && !is_in_use(dirfd(d), x->d_name)) (void)unlinkat(dirfd(d), x->d_name, 0);
+        if (!dead) continue;
+        if (x->d_type == DT_DIR)
+            remove_stale_dir(dirfd(d), x->d_name);
+        else if (!is_in_use(dirfd(d), x->d_name))
+            (void)unlinkat(dirfd(d), x->d_name, 0);
     }
     if (d) closedir(d);
+}
+
+/* A program that root starts may become another user, who must be able to open the file; nobody else may find it.  So it has a name
+ * that cannot be guessed, in a directory that cannot be listed. */
+static int open_for_all(collector *c)
+{
+    snprintf(c->dir, sizeof c->dir, SHARED SHARED_NAME "%d.XXXXXX", getpid());
+    if (!mkdtemp(c->dir)) return c->dir[0] = '\0', -1;
+    snprintf(c->path, sizeof c->path, "%s/%016" PRIx64 "%016" PRIx64, c->dir, entropy_u64(),
+             entropy_u64());
+    int fd = open(c->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0 && fchmod(fd, 0666) == 0 && chmod(c->dir, 0711) == 0) return fd;
+    if (fd >= 0) close(fd), (void)unlink(c->path);
+    (void)rmdir(c->dir);
+    return c->dir[0] = '\0', -1;
+}
+
+static int open_for_user(collector *c)
+{
+    snprintf(c->path, sizeof c->path, SHARED SHARED_NAME "%d.XXXXXX", getpid());
+    return mkostemp(c->path, O_CLOEXEC);
 }
 
 /* Memory, not a file on a disk: a full disk would kill the program at its next sample.  In /dev/shm, with its pages taken
@@ -112,12 +162,7 @@ static int open_shared(collector *c)
     struct statvfs v;
     remove_stale();
     if (statvfs(SHARED, &v) != 0 || (uint64_t)v.f_bavail * v.f_frsize < ROOM_MIN) return -1;
-    snprintf(c->path, sizeof c->path, SHARED SHARED_NAME "%d.XXXXXX", getpid());
-    int fd = mkostemp(c->path, O_CLOEXEC);
-    if (fd >= 0 && geteuid() == 0 && fchmod(fd, 0666) != 0) {
-        close(fd), (void)unlink(c->path);
-        return -1;
-    }
+    int fd = geteuid() == 0 ? open_for_all(c) : open_for_user(c);
     c->is_file = fd >= 0;
     if (fd >= 0) (void)fcntl(fd, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK});
     return fd;
@@ -157,8 +202,11 @@ static void look_for_filters(collector *c, process *p)
     handler_counts *k = &segment_desk(&c->segment, p->desk)->counts;
     if (p->left || p->apart || atomic_load(&k->filtered)) return;
     bool found = is_filtered(c, p->pid, p->pid);
-    for (size_t i = 0; !found && i < p->threads.n; i++)
-        found = is_filtered(c, p->pid, p->threads.v[i].about.tid);
+    for (size_t i = 0; !found && i < p->threads.n; i++) {
+        process_thread *t = &p->threads.v[i];
+        found = t->fresh && is_filtered(c, p->pid, t->about.tid);
+        t->fresh = false;
+    }
     if (!found) return;
     atomic_store(&k->filtered, 1);
     c->filtered = true;
@@ -223,6 +271,18 @@ static uint64_t cpu_before(const collector *c, const process *p)
     return most;
 }
 
+static process *process_at(collector *c, uint32_t at);
+
+/* What this process was before an exec, if nobody has met that yet. */
+static void meet_former(collector *c, const process *p)
+{
+    for (uint32_t k = 0; k < NEAR; k++) {
+        uint32_t i = (p->pid + k) % SEGMENT_DESKS;
+        if (!c->at[i] && desk_pid(atomic_load(&segment_desk(&c->segment, i)->word)) == p->pid)
+            (void)process_at(c, i);
+    }
+}
+
 static process *meet(collector *c, uint32_t at, uint64_t word)
 {
     const desk *d = segment_desk(&c->segment, at);
@@ -230,8 +290,10 @@ static process *meet(collector *c, uint32_t at, uint64_t word)
     if (!p) return NULL;
     c->at[at] = p;
     c->sums.processes++;
-    if (!p->forked) c->sums.startup += p->cpu_begin - cpu_before(c, p);
-    *(atomic_load(&d->events) ? &c->sums.perf : &c->sums.timer) = true;
+    if (!p->forked) {
+        meet_former(c, p);
+        c->sums.startup += p->cpu_begin - cpu_before(c, p);
+    }
     return p;
 }
 
@@ -245,12 +307,12 @@ static process *process_at(collector *c, uint32_t at)
     return atomic_load(&d->ready) == desk_generation(word) ? meet(c, at, word) : NULL;
 }
 
-static void bury(collector *c, process *p)
+/* What its desk has counted. */
+static void add_counts(collector *c, const desk *d)
 {
-    const desk *d = segment_desk(&c->segment, p->desk);
     collected *s = &c->sums;
     keep_said(c, d);
-    s->killed += !atomic_load(&d->cpu_end);
+    *(atomic_load(&d->events) ? &s->perf : &s->timer) = true;
     s->unsampled += atomic_load(&d->unsampled);
     s->n_unsampled += atomic_load(&d->n_unsampled);
     s->nameless += atomic_load(&d->maps_lost);
@@ -261,6 +323,13 @@ static void bury(collector *c, process *p)
     s->capture.threads_lost += atomic_load(&d->threads_lost);
     s->capture.strangers += atomic_load(&d->counts.strangers);
     s->capture.ring_full += atomic_load(&d->counts.ring_full);
+}
+
+static void bury(collector *c, process *p)
+{
+    const desk *d = segment_desk(&c->segment, p->desk);
+    add_counts(c, d);
+    c->sums.killed += !atomic_load(&d->cpu_end);
     c->departed[p->pid % DEPARTED] = (departed){p->pid, atomic_load(&d->cpu_end)};
     process_flush(&c->world, p, true);
     c->o.process(c->o.who, p->pid, atomic_load(&d->cpu_end) != 0);
@@ -270,25 +339,34 @@ static void bury(collector *c, process *p)
     process_close(p);
 }
 
+enum { STAT_THREADS = 20 - 3 }; /* fields between the state and num_threads */
+
+/* The first thread of a process may end before the others: a zombie with threads lives. */
 static bool is_alive(uint32_t pid)
 {
     char path[32], text[512];
     snprintf(path, sizeof path, "/proc/%u/stat", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
+    if (fd < 0) return errno != ENOENT && errno != ESRCH;
     ssize_t n = read(fd, text, sizeof text - 1);
     close(fd);
     text[n > 0 ? n : 0] = '\0';
-    const char *end = strrchr(text, ')');
-    return end && end[1] == ' ' && end[2] != 'Z' && end[2] != 'X';
+    const char *at = strrchr(text, ')');
+    if (!at || at[1] != ' ') return false;
+    at += 2;
+    if (*at != 'Z' && *at != 'X') return true;
+    for (int i = 0; at && i < STAT_THREADS; i++) at = (at = strchr(at, ' ')) ? at + 1 : NULL;
+    return at && strtol(at, NULL, 10) > 1;
 }
 
-/* A desk of the same process with a higher start: it has exec'd. */
+/* A desk of the same process, not by a fork and with a higher start: it has exec'd. */
 static bool has_exec(const collector *c, const process *p)
 {
-    for (uint32_t k = 0; k < SEGMENT_DESKS; k++) {
-        const process *q = c->at[k];
-        if (q && q != p && q->pid == p->pid && q->cpu_begin >= p->cpu_begin) return true;
+    for (uint32_t k = 0; k < NEAR; k++) {
+        const process *q = c->at[(p->pid + k) % SEGMENT_DESKS];
+        if (q && q != p && q->pid == p->pid && q->numbers == p->numbers && !q->forked &&
+            q->cpu_begin >= p->cpu_begin && q->start >= p->start)
+            return true;
     }
     return false;
 }
@@ -323,7 +401,7 @@ static void drain_ring(collector *c, uint32_t i)
     for (uint32_t n = 0; n < RING_CELLS && (cell = ring_peek(&r)); n++, ring_release(&r, cell)) {
         process *p = copy_cell(c, cell) ? process_at(c, c->raw->desk) : NULL;
         bool ok = p && atomic_load(&cell->writer) == p->pid && process_take(&c->world, p, c->raw);
-        c->sums.capture.strangers += !ok;
+        c->sums.rejected += !ok;
         atomic_store_explicit(&c->last_sample, c->world.now, memory_order_relaxed);
     }
 }
@@ -360,9 +438,15 @@ static void reclaim(collector *c, uint32_t i)
 {
     const desk *d = segment_desk(&c->segment, i);
     uint64_t word = atomic_load(&d->word);
-    bool unready = atomic_load(&d->ready) != desk_generation(word);
-    if (desk_state_of(word) != DESK_FREE && unready && !is_alive(desk_pid(word)))
+    bool unready =
+        desk_state_of(word) != DESK_FREE && atomic_load(&d->ready) != desk_generation(word);
+    uint64_t *since = &c->unready[i];
+    if (!unready || !*since) {
+        *since = unready ? c->world.now : 0;
+    } else if (c->world.now - *since > UNREADY_NS && !is_alive(desk_pid(word))) {
+        *since = 0;
         desk_free(&c->segment, i);
+    }
 }
 
 /* A writer that was preempted between claim and commit stands before the samples of others. */
@@ -373,11 +457,17 @@ static bool is_held_up(const collector *c, uint32_t at)
     return ring_pending(&r, &writer) != NULL;
 }
 
-/* Of a process in another pid namespace only its samples tell: one that left, or had none for a minute, is taken for gone. */
+/* Of a process without a number in our /proc only its farewell tells. */
 static bool is_gone(const collector *c, const process *p)
 {
-    if (p->apart) return p->left || c->world.now - p->sampled_at > APART_NS;
-    return (p->left && has_exec(c, p)) || !is_alive(p->pid);
+    if (has_exec(c, p)) return true;
+    return p->proc ? !is_alive(p->proc) : p->left;
+}
+
+/* Somebody to wait for: such a process counts only while its samples come. */
+static bool is_awaited(const collector *c, const process *p)
+{
+    return p->proc || c->world.now - p->sampled_at < APART_NS;
 }
 
 /* Who is gone goes after its last samples were drained: first it is seen, then drained, then buried.  false: samples of
@@ -392,7 +482,7 @@ static bool follow(collector *c, bool force)
         if (!p) continue;
         p->left = desk_state_of(atomic_load(&p->d->word)) == DESK_LEFT;
         gone[i] = is_gone(c, p);
-        alive += !gone[i];
+        alive += !gone[i] && is_awaited(c, p);
         if (!gone[i]) look_for_filters(c, p);
     }
     atomic_store(&c->alive, alive);
@@ -416,6 +506,15 @@ static void sleep_a_while(collector *c, uint32_t wake, uint64_t until)
     syscall(SYS_futex, &c->segment.head->wake, FUTEX_WAIT, wake, &t, NULL, 0);
 }
 
+/* Processes that have not been sampled yet. */
+static void meet_all(collector *c)
+{
+    uint32_t arrivals = atomic_load(&c->segment.head->arrivals);
+    if (arrivals == c->arrivals) return;
+    c->arrivals = arrivals;
+    for (uint32_t i = 0; i < SEGMENT_DESKS; i++) (void)process_at(c, i);
+}
+
 static void *run(void *who)
 {
     collector *c = who;
@@ -424,7 +523,10 @@ static void *run(void *who)
     while (!atomic_load(&c->stop)) {
         uint32_t wake = atomic_load(&c->segment.head->wake);
         drain(c);
-        if (c->rounds) rounds_take(c->rounds, &c->world, c->at, SEGMENT_DESKS);
+        if (c->rounds) {
+            meet_all(c);
+            rounds_take(c->rounds, &c->world, c->at, SEGMENT_DESKS);
+        }
         if (c->world.now >= c->alive_at + ALIVE_NS) {
             c->alive_at = c->world.now;
             (void)follow(c, false);
@@ -454,6 +556,8 @@ collector *collector_open(const collector_opts *o, err *e)
     c->world = (process_world){.o = &c->o, .sums = &c->sums, .numbers = own_numbers()};
     c->raw = malloc(raw_bytes(o->max_frames));
     if (!c->raw) (void)err_set(e, ERR_LIMIT, "out of memory");
+    c->world.now = clock_ns(CLOCK_MONOTONIC);
+    atomic_store(&c->last_sample, c->world.now);
     bool ok = c->raw && resource_facts_read(&c->mem, &c->world.facts) && make_segment(c, e);
     if (ok && o->wall_ns) ok = (c->rounds = rounds_open(o->wall_ns, o->max_frames, e)) != NULL;
     if (ok) return c;
@@ -462,6 +566,10 @@ collector *collector_open(const collector_opts *o, err *e)
 }
 
 const char *collector_path(const collector *c) { return c->path; }
+
+int collector_fd(const collector *c) { return c->fd; }
+
+const char *collector_dir(const collector *c) { return c->dir[0] ? c->dir : NULL; }
 
 bool collector_start(collector *c, err *e)
 {
@@ -491,11 +599,35 @@ static void end_thread(collector *c)
     c->started = false;
 }
 
+static bool is_known(const void *who, uint32_t pid)
+{
+    const collector *c = who;
+    for (uint32_t i = 0; i < SEGMENT_DESKS; i++)
+        if (c->at[i] && c->at[i]->proc == pid) return true;
+    return false;
+}
+
+/* The program has ended; what it forked last may not have run yet. */
+static void wait_for_stragglers(collector *c, const struct timespec *a_moment)
+{
+    char setting[sizeof c->path + 16];
+    snprintf(setting, sizeof setting, SEGMENT_VARIABLE "=%s", c->path);
+    meet_all(c);
+    for (uint64_t end = c->world.now + SEATS_NS;
+         c->world.now < end && stragglers_any(setting, is_known, c);) {
+        nanosleep(a_moment, NULL);
+        c->world.now = clock_ns(CLOCK_MONOTONIC);
+        meet_all(c);
+    }
+}
+
 uint32_t collector_pause(collector *c)
 {
+    bool first = c->started;
     end_thread(c);
     drain(c);
     const struct timespec a_moment = {.tv_nsec = 1000000};
+    if (first) wait_for_stragglers(c, &a_moment);
     for (uint64_t end = c->world.now + LAST_NS; !follow(c, c->world.now >= end);)
         nanosleep(&a_moment, NULL);
     return collector_alive(c);
@@ -506,7 +638,7 @@ static void sum_up(collector *c, collected *out)
     for (uint32_t i = 0; i < SEGMENT_DESKS; i++) {
         if (!c->at[i]) continue;
         c->sums.still++;
-        keep_said(c, segment_desk(&c->segment, i));
+        add_counts(c, segment_desk(&c->segment, i));
         process_flush(&c->world, c->at[i], true);
         c->o.process(c->o.who, c->at[i]->pid, false);
     }
@@ -527,6 +659,7 @@ void collector_hand_over(collector *c, collected *out)
 void collector_take_over(collector *c)
 {
     c->segment.head->collector = (uint32_t)getpid();
+    atomic_store(&c->last_sample, clock_ns(CLOCK_MONOTONIC));
     atomic_store(&c->stop, false);
 }
 
@@ -544,6 +677,7 @@ void collector_close(collector *c)
     for (uint32_t i = 0; i < SEGMENT_DESKS; i++) process_close(c->at[i]);
     rounds_close(c->rounds);
     if (c->is_file && !c->handed_over) (void)unlink(c->path);
+    if (c->dir[0] && !c->handed_over) (void)rmdir(c->dir);
     if (c->fd >= 0) close(c->fd);
     segment_close(&c->segment);
     arena_free(&c->mem);

@@ -46,6 +46,7 @@ typedef struct collected {
     capture_counts capture;
     uint64_t heap_samples, heap_stacks_lost, heap_live_lost, heap_lost;
     uint64_t no_desk;     /* processes that found no place */
+    uint64_t rejected;    /* records in the rings that belong to no process, or make no sense */
     uint64_t nameless;    /* mappings that did not fit a desk */
     uint64_t failed;      /* profiles that could not be made: no memory */
     const char *said[16]; /* sentences of the probes, each once; as long as the collector lives */
@@ -57,6 +58,10 @@ typedef struct collected {
 NODISCARD collector *collector_open(const collector_opts *o, err *e);
 /* For the variable KILN_SEGMENT of the programs. */
 const char *collector_path(const collector *c);
+/* The descriptor of the segment. */
+int collector_fd(const collector *c);
+/* The directory that goes with it; NULL: none. */
+const char *collector_dir(const collector *c);
 /* Starts the thread; again after collector_pause. */
 NODISCARD bool collector_start(collector *c, err *e);
 /* Ends the thread, after a look at everything.  The number of processes that live. */

@@ -7,7 +7,9 @@
 #include "sys/process.h"
 #include "wire/otlp.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,6 +52,8 @@ static void take_maps(process *p)
     }
 }
 
+static uint32_t process_outer(uint32_t inner, uint64_t numbers);
+
 process *process_open(const process_world *w, const desk *d, uint32_t at, uint64_t word)
 {
     process *p = calloc(1, sizeof *p);
@@ -59,7 +63,9 @@ process *process_open(const process_world *w, const desk *d, uint32_t at, uint64
                    .desk = at,
                    .generation = desk_generation(word),
                    .forked = d->parent != 0,
-                   .apart = d->numbers && d->numbers != w->numbers,
+                   .apart = d->numbers != w->numbers,
+                   .numbers = d->numbers,
+                   .met_at = w->now,
                    .sampled_at = w->now,
                    .start = d->time,
                    .cpu_begin = d->cpu_begin,
@@ -69,7 +75,8 @@ process *process_open(const process_world *w, const desk *d, uint32_t at, uint64
                    .mem = {.budget = PROCESS_BYTES},
                    .facts = w->facts};
     if (p->period > PERIOD_MAX) p->period = PERIOD_MAX;
-    p->images.pid = (int)p->pid;
+    p->proc = p->apart ? process_outer(p->pid, p->numbers) : p->pid;
+    p->images.pid = (int)p->proc;
     p->program = keep(&p->mem, (str){d->program, strnlen(d->program, sizeof d->program)});
     p->facts.pid = p->pid;
     p->facts.program = p->program;
@@ -91,6 +98,42 @@ void process_close(process *p)
 
 /* ---- /proc ---- */
 
+/* "NSpid:\t4711\t3": its numbers, from our namespace inwards. */
+static bool has_inner(str status, uint32_t inner)
+{
+    static const char key[] = "\nNSpid:";
+    const char *from = status.n ? memmem(status.p, status.n, key, sizeof key - 1) : NULL;
+    const char *end = from ? strchr(from + 1, '\n') : NULL;
+    const char *last = end ? memrchr(from, '\t', (size_t)(end - from)) : NULL;
+    return last && strtoul(last + 1, NULL, 10) == inner;
+}
+
+static bool is_outer(const char *name, uint32_t inner, uint64_t numbers)
+{
+    char path[300], text[4096];
+    struct stat st;
+    snprintf(path, sizeof path, "/proc/%s/ns/pid", name);
+    if (stat(path, &st) != 0 || st.st_ino != numbers) return false;
+    snprintf(path, sizeof path, "/proc/%s/status", name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0) close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0 && has_inner((str){text, (size_t)n}, inner);
+}
+
+/* The number in our /proc of a process that has number `inner` in another pid namespace; 0: it is not there. */
+static uint32_t process_outer(uint32_t inner, uint64_t numbers)
+{
+    DIR *d = numbers ? opendir("/proc") : NULL;
+    uint32_t found = 0;
+    for (struct dirent *x; d && !found && (x = readdir(d));)
+        if (x->d_name[0] >= '1' && x->d_name[0] <= '9' && is_outer(x->d_name, inner, numbers))
+            found = (uint32_t)strtoul(x->d_name, NULL, 10);
+    if (d) closedir(d);
+    return found;
+}
+
 static bool read_memory(const memory *m, uint64_t at, void *out, size_t n)
 {
     return process_read(m->pid, at, out, n);
@@ -99,7 +142,7 @@ static bool read_memory(const memory *m, uint64_t at, void *out, size_t n)
 static void read_published(process *p)
 {
     arena a = {.budget = PROCESS_MAPS_BYTES};
-    memory m = {.read = read_memory, .pid = (int)p->pid};
+    memory m = {.read = read_memory, .pid = (int)p->proc};
     str maps;
     bool found = false;
     if (!p->images.published || p->has_published) return;
@@ -111,7 +154,7 @@ static void read_published(process *p)
 
 void process_look(process_world *w, process *p)
 {
-    if (p->apart || (p->looked_at && w->now - p->looked_at < LOOK_NS)) return;
+    if (!p->proc || (p->looked_at && w->now - p->looked_at < LOOK_NS)) return;
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     uint64_t now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
@@ -175,6 +218,13 @@ process_thread *process_thread_of(process *p, uint32_t tid)
     return t;
 }
 
+void process_thread_end(process *p, process_thread *t)
+{
+    t->was = t->about.tid;
+    t->about.tid = 0;
+    p->n_ended++;
+}
+
 /* Its end was told, and it goes on: an exec has failed.  The first sample of another thread with its number would say its
  * CPU time. */
 static process_thread *thread_again(process *p, uint32_t tid)
@@ -228,7 +278,9 @@ static uint64_t value_of(const process *p, const process_thread *t, const raw_sa
 static bool put_sample(process_world *w, process *p, process_thread *t, const raw_sample *raw)
 {
     batch *b = process_batch(p);
-    uint64_t value = value_of(p, t, raw);
+    uint64_t value = value_of(p, t, raw), ahead = t->ahead < value ? t->ahead : value;
+    t->ahead -= ahead; /* an exec has failed: the time until it was told with its end */
+    value -= ahead;
     agent_sample out = {
         .time = raw->time, .value = (int64_t)value, .kind = SAMPLE_CPU, .state = 'R'};
     if (!b || !batch_stack(b, raw->pcs, raw->n, raw->end, true, &out.stack) ||
@@ -257,6 +309,8 @@ static bool take_sample(process_world *w, process *p, const raw_sample *raw)
     capture_counts *n = &w->sums->capture;
     process_thread *t = thread_of_sample(p, raw);
     if (!t) return false;
+    t->fresh = true;
+    t->about.pthread = raw->pthread;
     if (name_excluded(t->about.name, w->o->exclude)) return true;
     look_if_unknown(w, p, raw);
     n->guessed += raw->guesses;
@@ -274,7 +328,8 @@ static bool take_sample(process_world *w, process *p, const raw_sample *raw)
  * where it went on. */
 static void take_end(process_world *w, process *p, const raw_sample *raw)
 {
-    process_thread *t = process_thread_of(p, raw->tid);
+    process_thread *t = find_thread(p, raw->tid);
+    if (!t) t = thread_again(p, raw->tid); /* an exec has failed, and another one is tried */
     if (!t) return;
     char name[sizeof raw->name + 1] = "";
     memcpy(name, raw->name, sizeof raw->name);
@@ -284,6 +339,7 @@ static void take_end(process_world *w, process *p, const raw_sample *raw)
         uint64_t rest = used - t->told;
         p->batch->samples.v[t->last - 1].value += (int64_t)rest;
         t->told = used;
+        t->ahead += rest;
         w->sums->sampled += rest;
         w->sums->remainder += rest;
     }
@@ -291,9 +347,7 @@ static void take_end(process_world *w, process *p, const raw_sample *raw)
         if (p->batch->threads.v[i].index == t->about.index)
             memcpy(p->batch->threads.v[i].name, t->about.name, sizeof t->about.name);
     if (t->last) rounds_settle(w, p, t, &p->batch->samples.v[t->last - 1]);
-    t->was = raw->tid;
-    t->about.tid = 0; /* the number may come again, for another thread */
-    p->n_ended++;
+    process_thread_end(p, t);
 }
 
 /* ---- the heap ---- */
@@ -432,5 +486,9 @@ void process_flush(process_world *w, process *p, bool last)
     p->batch = NULL;
     p->start = end;
     for (size_t i = 0; i < p->threads.n; i++) p->threads.v[i].last = 0;
+    if (!p->heap.n) { /* whose stacks may be as old as the program */
+        images_forget(&p->images, end, true);
+        p->tables_of = SIZE_MAX;
+    }
     arena_free(&a);
 }

@@ -22,9 +22,12 @@ typedef struct process_thread {
     agent_thread about;
     uint64_t begin;  /* its CPU time when the probe began */
     uint64_t told;   /* CPU time that its samples stand for */
+    uint64_t ahead;  /* of this, time that its end added and that its next sample counts too */
     uint32_t was;    /* it has ended: its number; about.tid is 0 */
     size_t last;     /* its last sample in the batch + 1; 0: none */
     bool seen;       /* /proc told its name */
+    bool fresh;      /* a sample came since its filters were looked at */
+    uint32_t round;  /* number of the last round of the wall clock that met it */
     wall_rest *rest; /* NULL: it was in no round */
 } process_thread;
 
@@ -36,13 +39,15 @@ typedef struct heap_total {
 typedef struct process {
     uint32_t pid, desk, generation;
     bool forked; /* it came by a fork */
-    bool apart;  /* its number is of another pid namespace: nothing in our /proc is about it */
-    bool left;   /* the farewell was said */
-    bool looked; /* /proc/PID/maps was read */
-    bool mapped; /* the desk's mappings were taken */
+    bool apart; /* its numbers are of another pid namespace: our /proc has others for its threads */
+    uint32_t proc;    /* its number in our /proc; 0: not known */
+    uint64_t numbers; /* inode of its pid namespace; 0: not known */
+    bool left;        /* the farewell was said */
+    bool looked;      /* /proc/PID/maps was read */
+    bool mapped;      /* the desk's mappings were taken */
     const desk *d;
     uint64_t start, cpu_begin, thread_begin, period;
-    uint64_t looked_at, flushed_at, sampled_at; /* CLOCK_MONOTONIC */
+    uint64_t met_at, looked_at, flushed_at, sampled_at; /* CLOCK_MONOTONIC */
     uint64_t taken_ring_full;
     str program;
     arena mem; /* threads, program, what the program published */
@@ -84,6 +89,8 @@ batch *process_batch(process *p);
 
 /* The thread, added if need be; NULL: no memory. */
 process_thread *process_thread_of(process *p, uint32_t tid);
+/* It has ended; its number may come again, for another thread. */
+void process_thread_end(process *p, process_thread *t);
 
 /* Makes profiles of what there is, and hands them on; `last`: with the heap.  */
 void process_flush(process_world *w, process *p, bool last);

@@ -112,15 +112,16 @@ static void put_waiting(const turn *k, process_thread *t, const wall_rest *s, bo
     count(k, ok);
 }
 
-/* State and place in the kernel. */
-static void describe(int tasks, uint32_t tid, wall_rest *s)
+/* State and place in the kernel.  false: it has ended. */
+static bool describe(int tasks, uint32_t tid, wall_rest *s)
 {
     char text[1024];
     task_stat st;
-    s->state =
-        task_stat_parse(task_read(tasks, tid, "stat", text, sizeof text), &st) ? st.state : 'S';
+    if (!task_stat_parse(task_read(tasks, tid, "stat", text, sizeof text), &st)) return false;
+    s->state = st.state;
     str name = task_read(tasks, tid, "wchan", s->wchan, sizeof s->wchan - 1);
     s->wchan[name.n == 1 && *name.p == '0' ? 0 : name.n] = 0;
+    return st.state != 'Z' && st.state != 'X';
 }
 
 static void count_stack(const turn *k, const raw_sample *raw)
@@ -144,7 +145,9 @@ static void take_thread(const turn *k, int tasks, const memory *m, uint32_t tid)
     process *p = k->p;
     process_thread *t = process_thread_of(p, tid);
     wall_rest *s = t ? rest_of(p, t, k->r->max_frames) : NULL;
-    if (!s || name_excluded(t->about.name, k->w->o->exclude)) return;
+    if (!s) return count(k, false);
+    t->round = k->r->number;
+    if (name_excluded(t->about.name, k->w->o->exclude)) return;
     if (s->cpu && blocked_cpu_other(tasks, tid) == s->cpu) return put_waiting(k, t, s, true);
     blocked_process from = {.tasks = tasks,
                             .memory = m,
@@ -159,7 +162,7 @@ static void take_thread(const turn *k, int tasks, const memory *m, uint32_t tid)
         memcpy(s->raw, k->r->raw, raw_bytes(k->r->raw->n));
         s->taken = true;
         s->cpu = cpu;
-        describe(tasks, tid, s);
+        (void)!describe(tasks, tid, s);
         count_stack(k, s->raw);
         return put_waiting(k, t, s, false);
     case BLOCKED_MOVED:
@@ -170,7 +173,7 @@ static void take_thread(const turn *k, int tasks, const memory *m, uint32_t tid)
         s->cpu = 0;
         s->taken = false;
         s->raw->n = 0;
-        describe(tasks, tid, s);
+        if (!describe(tasks, tid, s)) return;
         k->w->sums->capture.blocked++;
         return put_waiting(k, t, s, false);
     }
@@ -195,6 +198,20 @@ static bool prepare(const rounds *r, process_world *w, process *p)
     return p->tables != NULL;
 }
 
+static void rounds_settle_ended(process_world *w, process *p, process_thread *t);
+
+/* Threads that ended without a CPU sample: nobody else tells of their end. */
+static void end_missing(const turn *k)
+{
+    process *p = k->p;
+    for (size_t i = 0; i < p->threads.n; i++) {
+        process_thread *t = &p->threads.v[i];
+        if (!t->about.tid || t->told || t->round == k->r->number) continue;
+        rounds_settle_ended(k->w, p, t);
+        process_thread_end(p, t);
+    }
+}
+
 static void take_process(const rounds *r, process_world *w, process *p, uint64_t value)
 {
     char path[64];
@@ -206,9 +223,17 @@ static void take_process(const rounds *r, process_world *w, process *p, uint64_t
     if (tasks < 0) return;
     turn k = {w, p, r, clock_ns(CLOCK_REALTIME), value};
     if (p->batch && batch_full(p->batch)) process_flush(w, p, false);
-    if (prepare(r, w, p) && task_list(tasks, r->tids, TIDS, &n, &more))
+    if (prepare(r, w, p) && task_list(tasks, r->tids, TIDS, &n, &more)) {
         for (size_t i = 0; i < n; i++) take_thread(&k, tasks, &m, r->tids[i]);
+        if (!more) end_missing(&k);
+    }
     close(tasks);
+}
+
+/* Behind an exec the number is another program's. */
+static bool is_seated(const process *p)
+{
+    return desk_state_of(atomic_load(&p->d->word)) == DESK_TAKEN;
 }
 
 void rounds_take(rounds *r, process_world *w, process *const *at, size_t n)
@@ -220,9 +245,14 @@ void rounds_take(rounds *r, process_world *w, process *const *at, size_t n)
     r->number++;
     w->sums->capture.wall_rounds++;
     w->sums->capture.wall_late += late;
-    for (size_t i = 0; i < n; i++)
-        if (at[i] && !at[i]->left && !at[i]->apart)
-            take_process(r, w, at[i], (late + 1) * r->interval);
+    for (size_t i = 0; i < n; i++) {
+        if (!at[i] || at[i]->apart || !is_seated(at[i])) continue;
+        uint64_t value = (late + 1) * r->interval, age = now - at[i]->met_at;
+        if (age < r->interval) age = r->interval;
+        take_process(r, w, at[i],
+                     value < age ? value
+                                 : age); /* it was not there in every round that was missed */
+    }
 }
 
 /* ---- threads that run ---- */
@@ -238,18 +268,21 @@ void rounds_settle(process_world *w, process *p, process_thread *t, const agent_
     count(&k, push(&k, t, &out));
 }
 
+/* No CPU sample will come. */
+static void rounds_settle_ended(process_world *w, process *p, process_thread *t)
+{
+    const wall_rest *s = t->rest;
+    if (!s || !s->pending || !process_batch(p)) return;
+    agent_sample none = {.time = clock_ns(CLOCK_REALTIME), .state = 'R'};
+    bool known = t->last && p->batch->samples.v[t->last - 1].kind == SAMPLE_CPU;
+    if (known) none = p->batch->samples.v[t->last - 1];
+    if (known || batch_stack(p->batch, NULL, 0, UNWIND_WHOLE, false, &none.stack))
+        rounds_settle(w, p, t, &none);
+}
+
 void rounds_settle_all(process_world *w, process *p)
 {
-    for (size_t i = 0; i < p->threads.n; i++) {
-        process_thread *t = &p->threads.v[i];
-        wall_rest *s = t->rest;
-        if (!s || !s->pending || !process_batch(p)) continue;
-        agent_sample none = {.time = clock_ns(CLOCK_REALTIME), .state = 'R'};
-        bool known = t->last && p->batch->samples.v[t->last - 1].kind == SAMPLE_CPU;
-        if (known) none = p->batch->samples.v[t->last - 1];
-        if (known || batch_stack(p->batch, NULL, 0, UNWIND_WHOLE, false, &none.stack))
-            rounds_settle(w, p, t, &none);
-    }
+    for (size_t i = 0; i < p->threads.n; i++) rounds_settle_ended(w, p, &p->threads.v[i]);
 }
 
 void rounds_forget(rounds *r, process *p)

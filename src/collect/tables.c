@@ -58,7 +58,7 @@ static str file_of(table_files *f, uint32_t pid, str path)
     table_file *t = &f->v[f->n];
     *t =
         (table_file){.dev = st.st_dev, .ino = st.st_ino, .size = st.st_size, .changed = st.st_mtim};
-    if (!file_read(name, 0, &t->f, NULL)) return (str){0};
+    if (!file_read_regular(name, 0, &t->f, NULL)) return (str){0};
     f->n++;
     return t->f.bytes;
 }

@@ -124,7 +124,7 @@ void farewell_say(probe *p)
     capture_each_thread(each_thread, p);
     farewell_heap(p, true);
     atomic_store(&p->desk->cpu_end, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
-    desk_leave(p->desk);
+    desk_leave(p->desk, p->word);
 }
 
 void farewell_unsay(probe *p)

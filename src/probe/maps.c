@@ -68,6 +68,8 @@ void maps_copy(desk *d, const desk *parent, uint64_t word)
     uint32_t n = atomic_load(&parent->n_maps);
     memcpy(d->program, parent->program, sizeof d->program);
     if (n <= DESK_MAPS) memcpy(d->maps, parent->maps, n);
-    bool same = desk_generation(atomic_load(&parent->word)) == desk_generation(word) && n;
+    uint64_t now = atomic_load(&parent->word);
+    bool same = desk_state_of(now) != DESK_FREE && desk_generation(now) == desk_generation(word) &&
+                n && n == atomic_load(&parent->n_maps);
     atomic_store(&d->n_maps, same && n <= DESK_MAPS ? n : 0);
 }

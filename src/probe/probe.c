@@ -9,6 +9,7 @@
 
 #include "agent/filters.h"
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -90,6 +91,8 @@ static void show_span(desk *d)
     if (at) d->span = *at;
 }
 
+static void show_source(desk *d) { atomic_store(&d->events, !strcmp(capture_source(), "perf")); }
+
 static bool sit_down(probe *p, uint32_t parent)
 {
     uint32_t pid = (uint32_t)getpid(), at = desk_take(&p->segment, pid);
@@ -113,6 +116,7 @@ static bool sit_down(probe *p, uint32_t parent)
                                  .desk = at};
     atomic_store(&p->gone, false);
     atomic_store(&d->ready, desk_generation(p->word));
+    atomic_fetch_add(&p->segment.head->arrivals, 1);
     p->pid = pid;
     return true;
 }
@@ -165,6 +169,7 @@ static void on_fork_child(void)
     if (!parent) return;
     p->pid = 0;
     bool ok = p->segment.head->follow_fork && sit_down(p, parent) && capture_forked(&p->outlet, &e);
+    if (ok) show_source(p->desk);
     if (p->heap && ok) p->heap->forked();
     if (p->heap && !ok) p->heap->stop();
     if (!ok) p->pid = 0;
@@ -189,7 +194,7 @@ static bool begin(probe *p, const char *path, err *e)
                       .who = p};
     if (!capture_open(&o, e)) return false;
     show_span(p->desk);
-    atomic_store(&p->desk->events, !strcmp(capture_source(), "perf"));
+    show_source(p->desk);
     if (h->heap) open_heap(p);
     /* A collector that is not an ancestor any more (a daemon's) may read the stacks of blocked threads. */
     (void)prctl(PR_SET_PTRACER, (unsigned long)h->collector);
@@ -204,14 +209,21 @@ static bool is_second(void)
     return first && first != &table;
 }
 
-static void __attribute__((constructor)) probe_begin(void)
+static void start(probe *p)
 {
-    probe *p = &the_probe;
     err e = {0};
     const char *path = getenv(SEGMENT_VARIABLE);
     if (!path || !*path || getauxval(AT_SECURE) || is_second()) return;
     if (begin(p, path, &e)) return;
     if (p->pid && p->desk) desk_say(p->desk, e.msg);
-    if (p->pid && p->desk) desk_leave(p->desk);
+    if (p->pid && p->desk) desk_leave(p->desk, p->word);
     p->pid = 0;
+}
+
+/* A program finds errno 0 at its start. */
+static void __attribute__((constructor)) probe_begin(void)
+{
+    int before = errno;
+    start(&the_probe);
+    errno = before;
 }

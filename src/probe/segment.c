@@ -102,7 +102,10 @@ static uint64_t with_state(uint64_t word, desk_state to)
     return desk_word(to, desk_generation(word), desk_pid(word));
 }
 
-void desk_leave(desk *d) { atomic_store(&d->word, with_state(atomic_load(&d->word), DESK_LEFT)); }
+void desk_leave(desk *d, uint64_t word)
+{
+    atomic_compare_exchange_strong(&d->word, &word, with_state(word, DESK_LEFT));
+}
 
 bool desk_return(desk *d, uint64_t word)
 {
@@ -115,7 +118,7 @@ void desk_free(const segment *s, uint32_t i)
 {
     desk *d = segment_desk(s, i);
     uint64_t word = atomic_load(&d->word);
-    size_t after = offsetof(desk, ready), maps = atomic_load(&d->n_maps);
+    size_t after = offsetof(desk, ready), maps = atomic_exchange(&d->n_maps, 0);
     memset(d->maps, 0, maps < DESK_MAPS ? maps : DESK_MAPS);
     memset((char *)d + after, 0, sizeof *d - after);
     atomic_store(&d->word, desk_word(DESK_FREE, desk_generation(word), 0));

@@ -79,6 +79,7 @@ typedef struct segment_head {
     _Alignas(64) _Atomic uint32_t wake; /* a ring is half full: a futex of the collector's */
     _Atomic uint32_t stopped;           /* the collector is gone: nobody reads any more */
     _Atomic uint64_t no_desk;           /* processes that found no desk */
+    _Atomic uint32_t arrivals;          /* processes that have sat down */
     _Alignas(64) ring_ends ends[SEGMENT_RINGS];
 } segment_head;
 
@@ -120,8 +121,8 @@ void segment_close(segment *s);
 
 /* A desk for process `pid`, its fields zero; UINT32_MAX: all are taken (counted).  Async-signal-safe. */
 uint32_t desk_take(const segment *s, uint32_t pid);
-/* The process has said all there is; it may come back (an exec that failed). */
-void desk_leave(desk *d);
+/* The process has said all there is; it may come back (an exec that failed).  Nothing happens if the desk is somebody else's by now. */
+void desk_leave(desk *d, uint64_t word);
 /* false: the collector has taken it away. */
 NODISCARD bool desk_return(desk *d, uint64_t word);
 /* Collector: nothing of it is needed any more. */

@@ -18,7 +18,7 @@ typedef struct finder {
 static bool open_elf(finder *f, const char *path, found_file *out)
 {
     err e = {0};
-    if (!file_read(path, 0, &out->bytes, &e)) {
+    if (!file_read_regular(path, 0, &out->bytes, &e)) {
         f->out->no_permission |= e.sys == EACCES || e.sys == EPERM;
         return false;
     }

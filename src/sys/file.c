@@ -74,13 +74,9 @@ static bool slurp(int fd, size_t hint, size_t max, file_bytes *out, err *e)
     return true;
 }
 
-bool file_read(const char *path, size_t max_bytes, file_bytes *out, err *e)
+static bool read_all(int fd, const struct stat *st, size_t max_bytes, file_bytes *out, err *e)
 {
-    *out = (file_bytes){0};
-    struct stat st;
-    int fd = open_input(path, &st, e);
-    if (fd < 0) return false;
-    size_t size = S_ISREG(st.st_mode) && st.st_size > 0 ? (size_t)st.st_size : 0;
+    size_t size = S_ISREG(st->st_mode) && st->st_size > 0 ? (size_t)st->st_size : 0;
     bool ok;
     if (max_bytes && size > max_bytes)
         ok = too_large(max_bytes, e);
@@ -89,6 +85,26 @@ bool file_read(const char *path, size_t max_bytes, file_bytes *out, err *e)
              slurp(fd, size, max_bytes, out, e);
     if (fd != STDIN_FILENO) close(fd);
     return ok;
+}
+
+bool file_read(const char *path, size_t max_bytes, file_bytes *out, err *e)
+{
+    struct stat st;
+    *out = (file_bytes){0};
+    int fd = open_input(path, &st, e);
+    return fd >= 0 && read_all(fd, &st, max_bytes, out, e);
+}
+
+/* O_NONBLOCK: a pipe would wait for a writer. */
+bool file_read_regular(const char *path, size_t max_bytes, file_bytes *out, err *e)
+{
+    struct stat st;
+    *out = (file_bytes){0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) return err_sys(e, errno, "cannot open");
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) return read_all(fd, &st, max_bytes, out, e);
+    close(fd);
+    return err_sys(e, EINVAL, "not a regular file");
 }
 
 void file_pass(const file_bytes *f, size_t n)

@@ -14,6 +14,8 @@ typedef struct file_bytes {
 /* All of a file, a pipe or stdin (path "-").  More than max_bytes is ERR_LIMIT (0 = no limit);
  * ERR_SYS otherwise.  A mapped file must not shrink while it is looked at. */
 NODISCARD bool file_read(const char *path, size_t max_bytes, file_bytes *out, err *e);
+/* The same for a path that somebody else chose: only a regular file is opened, never a pipe or a device. */
+NODISCARD bool file_read_regular(const char *path, size_t max_bytes, file_bytes *out, err *e);
 void file_release(file_bytes *f);
 
 /* The first n bytes have been looked at: a mapped file gives their pages back.  They may be looked

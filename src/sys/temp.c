@@ -12,7 +12,7 @@ static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 /* The one thing a handler has to find: "" when there is no directory. */
 static char dir_path[4096];
-static char also_path[256]; /* "" when there is none */
+static char also_path[256], also_dir[256]; /* "" when there is none */
 static struct sigaction before[ARRAY_LEN(ending)];
 
 /* As getdents64(2) gives it. */
@@ -38,7 +38,7 @@ static void remove_files(void)
     if (fd >= 0) close(fd);
 }
 
-static void forget_all(void) { dir_path[0] = also_path[0] = '\0'; }
+static void forget_all(void) { dir_path[0] = also_path[0] = also_dir[0] = '\0'; }
 
 static void remove_all(void)
 {
@@ -48,6 +48,7 @@ static void remove_all(void)
         if (rmdir(dir_path) == 0 || errno != ENOTEMPTY) break;
     }
     if (dir_path[0] && also_path[0]) (void)unlink(also_path);
+    if (dir_path[0] && also_dir[0]) (void)rmdir(also_dir);
     forget_all();
 }
 
@@ -86,12 +87,18 @@ const char *temp_open(const char *name, err *e)
     return dir_path;
 }
 
-void temp_also(const char *path)
+/* A handler sees all of it or none. */
+static void keep_path(char *to, const char *path)
 {
-    size_t n = strlen(path);
-    if (n >= sizeof also_path) return;
-    memcpy(also_path + 1, path + 1, n); /* a handler sees all of it or none */
-    also_path[0] = path[0];
+    memcpy(to + 1, path + 1, strlen(path));
+    to[0] = path[0];
+}
+
+void temp_also(const char *path, const char *dir)
+{
+    if (strlen(path) >= sizeof also_path || (dir && strlen(dir) >= sizeof also_dir)) return;
+    keep_path(also_path, path);
+    if (dir) keep_path(also_dir, dir);
 }
 
 /* With signals blocked, so that a handler does not do the same at the same time. */

@@ -8,8 +8,9 @@
 /* $TMPDIR/NAME.XXXXXX (or /tmp), for us alone; the path is absolute and stays valid until temp_close.  NULL: `e`. */
 NODISCARD const char *temp_open(const char *name, err *e);
 
-/* A file elsewhere that goes with the directory; one, and `path` is copied.  Ignored when it is too long. */
-void temp_also(const char *path);
+/* A file elsewhere that goes with the directory, and its own directory unless that is NULL; one, and the paths are copied.  Ignored when
+ * they are too long. */
+void temp_also(const char *path, const char *dir);
 
 /* Removes the files in it, then itself; directories inside are not ours and stay. */
 void temp_close(void);

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Copies of this object share the first one's: only one of them writes. */
@@ -80,6 +81,8 @@ static uint32_t sit_down(const segment *s)
     uint32_t at = desk_take(s, (uint32_t)getpid());
     if (at == UINT32_MAX) return at;
     desk *d = segment_desk(s, at);
+    struct stat here;
+    d->numbers = stat("/proc/self/ns/pid", &here) == 0 ? here.st_ino : 0;
     d->time = clock_of(CLOCK_REALTIME);
     d->cpu_begin = clock_of(CLOCK_PROCESS_CPUTIME_ID);
     d->thread_begin = clock_of(CLOCK_THREAD_CPUTIME_ID);
@@ -281,7 +284,7 @@ static void leave_one(const segment *s)
     atomic_store(&d->heap_samples, number("RUN_STUB_HEAP", 0));
     if (mode_is("silent")) return;
     atomic_store(&d->cpu_end, clock_of(CLOCK_PROCESS_CPUTIME_ID));
-    desk_leave(d);
+    desk_leave(d, atomic_load(&d->word));
 }
 
 __attribute__((destructor)) static void leave(void)

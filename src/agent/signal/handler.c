@@ -120,10 +120,11 @@ static bool on_event(handler_state *h, const siginfo_t *si, const void *context)
 {
     uint32_t fd = (uint32_t)si->si_fd;
     uint32_t i = fd < h->n_fds ? atomic_load_explicit(&h->by_fd[fd], memory_order_relaxed) : 0;
+    if (fd < h->fds_from || fd >= h->n_fds) return false;
     if (i)
         on_cpu(h, i - 1, 1, context);
     else
-        stranger(h);
+        stranger(h); /* a late one */
     return true;
 }
 

@@ -52,8 +52,8 @@ typedef struct handler_state {
     char *threads; /* records that begin with a thread_face */
     size_t thread_bytes;
     uint32_t n_threads;
-    _Atomic uint32_t *by_fd; /* descriptor of a perf event -> position in threads + 1 */
-    uint32_t n_fds;
+    _Atomic uint32_t *by_fd;  /* descriptor of a perf event -> position in threads + 1 */
+    uint32_t fds_from, n_fds; /* events have descriptors from .. to below .. */
 
     /* The program's own handlers of signals that it shares with the capture; NULL: it has none. */
     _Atomic(void (*)(int, siginfo_t *, void *)) shared[HANDLER_SIGNALS];

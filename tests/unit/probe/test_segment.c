@@ -44,12 +44,14 @@ static void test_desks(void **state)
     uint64_t word = atomic_load(&seen->word);
     assert_int_equal(desk_state_of(word), DESK_TAKEN);
     assert_int_equal(desk_pid(word), 4711);
-    desk_leave(mine);
+    desk_leave(mine, word + (UINT64_C(1) << 32)); /* of another generation */
+    assert_int_equal(desk_state_of(atomic_load(&seen->word)), DESK_TAKEN);
+    desk_leave(mine, word);
     assert_int_equal(desk_state_of(atomic_load(&seen->word)), DESK_LEFT);
     assert_true(desk_return(mine, word)); /* the exec has failed */
     assert_int_equal(desk_state_of(atomic_load(&seen->word)), DESK_TAKEN);
     mine->parent = 7;
-    desk_leave(mine);
+    desk_leave(mine, word);
     desk_free(&r.own, at);
     assert_false(desk_return(mine, word)); /* too late */
     assert_int_equal(desk_state_of(atomic_load(&seen->word)), DESK_FREE);

@@ -46,7 +46,7 @@ static void test_open_close(void **state)
     int fd = open(beside, O_CREAT | O_WRONLY, 0600);
     assert_true(fd >= 0);
     close(fd);
-    temp_also(beside);
+    temp_also(beside, NULL);
     temp_close();
     assert_int_equal(stat(kept, &st), -1);
     assert_int_equal(stat(beside, &st), -1);
