@@ -607,7 +607,7 @@ static bool is_known(const void *who, uint32_t pid)
     return false;
 }
 
-/* The program has ended; what it forked last may not have run yet. */
+/* The program has ended; a process that it forked last may not have run yet. */
 static void wait_for_stragglers(collector *c, const struct timespec *a_moment)
 {
     char setting[sizeof c->path + 16];

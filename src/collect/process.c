@@ -254,7 +254,7 @@ batch *process_batch(process *p)
     return p->batch;
 }
 
-static bool put_context(const raw_sample *raw, batch *b, agent_sample *out)
+bool process_put_context(const raw_sample *raw, batch *b, agent_sample *out)
 {
     agent_link l;
     if (!raw->in_context) return true;
@@ -279,12 +279,12 @@ static bool put_sample(process_world *w, process *p, process_thread *t, const ra
 {
     batch *b = process_batch(p);
     uint64_t value = value_of(p, t, raw), ahead = t->ahead < value ? t->ahead : value;
-    t->ahead -= ahead; /* an exec has failed: the time until it was told with its end */
+    t->ahead -= ahead; /* an exec has failed: take_end has counted the time until then */
     value -= ahead;
     agent_sample out = {
         .time = raw->time, .value = (int64_t)value, .kind = SAMPLE_CPU, .state = 'R'};
     if (!b || !batch_stack(b, raw->pcs, raw->n, raw->end, true, &out.stack) ||
-        !batch_thread(b, &t->about, &out.thread) || !put_context(raw, b, &out))
+        !batch_thread(b, &t->about, &out.thread) || !process_put_context(raw, b, &out))
         return false;
     agent_sample *added = vec_push(&b->mem, &b->samples);
     if (!added) return false;

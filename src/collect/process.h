@@ -84,6 +84,9 @@ void process_close(process *p);
 /* A cell of the ring; false: nonsense. */
 bool process_take(process_world *w, process *p, const raw_sample *raw);
 
+/* Adds the span of a raw sample to `out`; false: no memory. */
+NODISCARD bool process_put_context(const raw_sample *raw, batch *b, agent_sample *out);
+
 /* The batch of now; NULL: no memory. */
 batch *process_batch(process *p);
 

@@ -66,18 +66,6 @@ typedef struct turn {
     uint64_t time, value; /* Unix ns; ns */
 } turn;
 
-static bool put_context(const raw_sample *raw, batch *b, agent_sample *out)
-{
-    agent_link l;
-    if (!raw->in_context) return true;
-    if (raw->span.has_ids) {
-        memcpy(l.trace_id, raw->span.trace_id, sizeof l.trace_id);
-        memcpy(l.span_id, raw->span.span_id, sizeof l.span_id);
-        if (!batch_link(b, &l, &out->link)) return false;
-    }
-    return batch_attrs(b, raw->span.attrs, raw->span.n_attrs, &out->attrs);
-}
-
 static bool push(const turn *k, process_thread *t, agent_sample *out)
 {
     batch *b = k->p->batch;
@@ -107,7 +95,7 @@ static void put_waiting(const turn *k, process_thread *t, const wall_rest *s, bo
                         .reused = reused};
     memcpy(out.wchan, s->wchan, sizeof out.wchan);
     bool ok = b && batch_stack(b, s->raw->pcs, s->raw->n, s->raw->end, s->taken, &out.stack) &&
-              put_context(s->raw, b, &out) && push(k, t, &out);
+              process_put_context(s->raw, b, &out) && push(k, t, &out);
     k->w->sums->capture.wall_reused += reused;
     count(k, ok);
 }

@@ -121,7 +121,7 @@ void segment_close(segment *s);
 
 /* A desk for process `pid`, its fields zero; UINT32_MAX: all are taken (counted).  Async-signal-safe. */
 uint32_t desk_take(const segment *s, uint32_t pid);
-/* The process has said all there is; it may come back (an exec that failed).  Nothing happens if the desk is somebody else's by now. */
+/* The process has written its last record; it may return when an exec fails.  Does nothing when another process has the desk by now. */
 void desk_leave(desk *d, uint64_t word);
 /* false: the collector has taken it away. */
 NODISCARD bool desk_return(desk *d, uint64_t word);

@@ -141,7 +141,7 @@ static int later(double s)
     return 0;
 }
 
-/* It works before the program's end too, and again when it is told to go. */
+/* Works before the program ends, and again when the file `go` appears. */
 static int until_go(double s)
 {
     int ends[2];
