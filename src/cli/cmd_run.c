@@ -140,7 +140,7 @@ static bool execute(run *r)
         return false;
     }
     for (size_t i = 0; i < c->n_args; i++) argv[i] = c->args[i];
-    child_opts o = {.path = r->path, .argv = argv, .envp = env, .ignore_pipe = c->ignored_pipe};
+    child_opts o = {.path = r->path, .argv = argv, .envp = env, .ignored = c->ignored};
     bool ran = child_run(&o, &r->end, &e);
     if (ran) r->follower = run_follow(r, rewrite);
     run_take_close(r);

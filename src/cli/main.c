@@ -1,6 +1,7 @@
 /* kiln - the program.  Parses, dispatches, flushes; the commands do the rest. */
 #include "cli/cli.h"
 #include "cli/kept.h"
+#include "sys/child.h"
 #include "sys/pager.h"
 
 #include "sys/entropy.h"
@@ -45,9 +46,8 @@ static void dispatch(cli *c)
 int main(int argc, char **argv)
 {
     heap_in_huge_pages();
-    cli c = {.fd = STDOUT_FILENO};
-    /* a closed pipe is an end, not an accident: cli_flush sees EPIPE */
-    c.ignored_pipe = signal(SIGPIPE, SIG_IGN) == SIG_IGN;
+    cli c = {.fd = STDOUT_FILENO, .ignored = child_ignored()};
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an end, not an accident: cli_flush sees EPIPE */
     c.term = term_of(STDOUT_FILENO);
     c.term_err = term_of(STDERR_FILENO);
     c.seed = choose_seed();

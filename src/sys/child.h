@@ -12,7 +12,8 @@
 typedef struct child_opts {
     const char *path;
     const char *const *argv, *const *envp; /* terminated by NULL */
-    bool ignore_pipe; /* SIGPIPE was ignored when we were started, so it is for the program */
+    uint64_t
+        ignored; /* the signals that the program starts with ignored, as child_ignored returns them */
 } child_opts;
 
 typedef struct child_end {
@@ -21,6 +22,10 @@ typedef struct child_end {
     uint64_t start_ns;       /* Unix time */
     uint64_t run_ns, cpu_ns; /* real time; CPU time of it and of those it waited for */
 } child_end;
+
+/* The signals that this process ignores: bit N - 1 is signal N.  Asked first in main, it is the set that the
+ * program would have inherited without us. */
+uint64_t child_ignored(void);
 
 /* Runs it to its end.  ERR_SYS: it could not be started; ENOENT, EACCES ... as execve(2).  A file that is no
  * program (ENOEXEC) is given to /bin/sh, as execvp(3) does. */

@@ -49,6 +49,38 @@ static void test_endings(void **state)
     }
 }
 
+/* The program ignores what we were started with, and we see its end all the same. */
+static void test_ignored(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGHUP, SIGPIPE, SIGCHLD, 32, 33};
+    for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
+        char line[64];
+        uint64_t bit = UINT64_C(1) << (signals[i] - 1);
+        snprintf(line, sizeof line, "SigIgn:.%016llx$", (unsigned long long)bit);
+        const char *const argv[] = {"grep", "-q", line, "/proc/self/status", NULL};
+        child_opts o = {.path = "/bin/grep",
+                        .argv = argv,
+                        .envp = (const char *const *)(uintptr_t)environ,
+                        .ignored = bit};
+        child_end end;
+        err e = {0};
+        assert_true(child_run(&o, &end, &e));
+        assert_true(WIFEXITED(end.status));
+        assert_int_equal(WEXITSTATUS(end.status), 0);
+    }
+}
+
+static void test_ignored_now(void **state)
+{
+    (void)state;
+    uint64_t before = child_ignored();
+    sighandler_t was = signal(SIGUSR2, SIG_IGN);
+    assert_int_equal(child_ignored(), before | UINT64_C(1) << (SIGUSR2 - 1));
+    signal(SIGUSR2, was);
+    assert_int_equal(child_ignored(), before);
+}
+
 /* What is sent to us reaches it; what it does then is its own affair. */
 static void test_passed_on(void **state)
 {
@@ -127,6 +159,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_endings),     cmocka_unit_test(test_passed_on),
+        cmocka_unit_test(test_ignored),     cmocka_unit_test(test_ignored_now),
         cmocka_unit_test(test_not_started), cmocka_unit_test(test_text),
         cmocka_unit_test(test_die_alike),
     };
