@@ -16,7 +16,7 @@
 #include "base/ban.h"
 
 enum {
-    PROCESS_BYTES = 32 << 20, /* threads of a process, and what it published */
+    PROCESS_BYTES = 32 << 20, /* threads of a process */
     BATCH_BYTES = 8 << 20,
     HEAP_BYTES = 64 << 20,
     FLUSH_BYTES = 256 << 20,
@@ -92,6 +92,7 @@ void process_close(process *p)
     batch_close(p->heap_book);
     free(p->heap_of);
     images_close(&p->images);
+    published_free(&p->published);
     arena_free(&p->mem);
     free(p);
 }
@@ -134,24 +135,6 @@ static uint32_t process_outer(uint32_t inner, uint64_t numbers)
     return found;
 }
 
-static bool read_memory(const memory *m, uint64_t at, void *out, size_t n)
-{
-    return process_read(m->pid, at, out, n);
-}
-
-static void read_published(process *p)
-{
-    arena a = {.budget = PROCESS_MAPS_BYTES};
-    memory m = {.read = read_memory, .pid = (int)p->proc};
-    str maps;
-    bool found = false;
-    if (!p->images.published || p->has_published) return;
-    p->has_published = process_maps(m.pid, &a, &maps, NULL) &&
-                       process_context_read(&m, maps, &p->mem, &p->published, &found, NULL) &&
-                       found;
-    arena_free(&a);
-}
-
 void process_look(process_world *w, process *p)
 {
     if (!p->proc || (p->looked_at && w->now - p->looked_at < LOOK_NS)) return;
@@ -160,7 +143,24 @@ void process_look(process_world *w, process *p)
     uint64_t now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
     p->looked_at = w->now;
     p->looked = images_refresh(&p->images, p->looked ? now : p->start, NULL) || p->looked;
-    if (p->looked) read_published(p);
+    if (p->looked && p->images.published && !p->published.has)
+        published_read(&p->published, p->proc, p->images.published);
+}
+
+void process_follow(process_world *w, process *p, bool urgent)
+{
+    if (!p->looked) return;
+    if (p->published.has) {
+        if (!urgent && w->now - p->followed_at < LOOK_NS) return;
+        p->followed_at = w->now;
+        return published_refresh(&p->published, p->proc);
+    }
+    bool first = urgent && !p->spans;
+    p->spans |= urgent;
+    uint64_t pause = LOOK_NS + (p->looked_at - p->met_at);
+    if (!first && w->now - p->looked_at < pause) return;
+    p->looked_at = 0;
+    process_look(w, p);
 }
 
 static void describe(process *p, process_thread *t)
@@ -296,10 +296,19 @@ static bool put_sample(process_world *w, process *p, process_thread *t, const ra
     return true;
 }
 
+/* Ids alone need no names; the context is there all the same, and has the resource. */
+static bool needs_context(const process *p, const raw_sample *raw)
+{
+    size_t n = raw->span.n_attrs <= sizeof raw->span.attrs ? raw->span.n_attrs : 0;
+    return raw->in_context &&
+           (!p->published.has || !published_names(&p->published, raw->span.attrs, n));
+}
+
 static void look_if_unknown(process_world *w, process *p, const raw_sample *raw)
 {
     if (!p->looked) process_look(w, p);
     if (!p->looked && !p->mapped) take_maps(p);
+    process_follow(w, p, needs_context(p, raw));
     for (size_t i = 0; i < raw->n; i++)
         if (!images_find(&p->images, raw->pcs[i], 0)) return process_look(w, p);
 }
@@ -433,8 +442,8 @@ static bool make(process_world *w, process *p, const heap_rows *heap, arena *a, 
     uint64_t now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
     profiles_in in = {.batch = p->batch,
                       .images = &p->images,
-                      .keys = p->published.keys,
-                      .n_keys = p->has_published ? p->published.n_keys : 0,
+                      .keys = p->published.context.keys,
+                      .n_keys = p->published.context.n_keys,
                       .heap = heap,
                       .cpu_hz = w->o->cpu_hz,
                       .wall_ns = w->o->wall_ns,
@@ -442,8 +451,9 @@ static bool make(process_world *w, process *p, const heap_rows *heap, arena *a, 
                       .now = now};
     in.boot = now - ((uint64_t)up.tv_sec * 1000000000 + (uint64_t)up.tv_nsec);
     p->batch->end = now;
-    return resource_make(w->o->config, &p->facts, p->has_published ? &p->published.resource : NULL,
-                         a, &in.resource) &&
+    return resource_make(w->o->config, &p->facts,
+                         p->published.has ? &p->published.context.resource : NULL, a,
+                         &in.resource) &&
            profiles_make(&in, a, &m, e) &&
            (!w->o->name || !m.profiles.n || w->o->name(w->o->who, &m, a, e)) &&
            (!m.profiles.n || otlp_encode(&m, &(otlp_encode_opts){0}, out, e));

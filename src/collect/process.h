@@ -5,7 +5,7 @@
 #include "agent/resource.h"
 #include "agent/task.h"
 #include "collect/collector.h"
-#include "ctx/process_context.h"
+#include "collect/published.h"
 
 /* A thread in rounds of the wall clock (collect/rounds.h). */
 typedef struct wall_rest {
@@ -47,10 +47,10 @@ typedef struct process {
     bool mapped;      /* the desk's mappings were taken */
     const desk *d;
     uint64_t start, cpu_begin, thread_begin, period;
-    uint64_t met_at, looked_at, flushed_at, sampled_at; /* CLOCK_MONOTONIC */
+    uint64_t met_at, looked_at, followed_at, flushed_at, sampled_at; /* CLOCK_MONOTONIC */
     uint64_t taken_ring_full;
     str program;
-    arena mem; /* threads, program, what the program published */
+    arena mem; /* threads, program */
     VEC(process_thread) threads;
     uint32_t next_index;
     size_t hint, n_ended;    /* where the last one was found; entries of threads that ended */
@@ -59,8 +59,8 @@ typedef struct process {
     span_place span;
     batch *batch;
     images images;
-    process_context published;
-    bool has_published;
+    published published;
+    bool spans;           /* a sample had a span, so there is or will be a process context */
     batch *heap_book;     /* stacks of the heap's totals */
     VEC(heap_total) heap; /* by stack */
     uint32_t *heap_of;    /* stack -> position in heap + 1 */
@@ -100,3 +100,7 @@ void process_flush(process_world *w, process *p, bool last);
 
 /* Looks at its mappings, unless that was a moment ago. */
 void process_look(process_world *w, process *p);
+
+/* Follows what the program publishes about itself.  Until it has published, its mappings are read again: at once when the
+ * first sample with a span comes (urgent), otherwise whenever the time since it was met has doubled. */
+void process_follow(process_world *w, process *p, bool urgent);

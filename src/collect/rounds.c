@@ -178,6 +178,7 @@ static bool read_memory(const memory *m, uint64_t at, void *out, size_t n)
 static bool prepare(const rounds *r, process_world *w, process *p)
 {
     if (!p->looked) process_look(w, p);
+    process_follow(w, p, false);
     p->span = p->d->span;
     if (p->tables && p->tables_of == p->images.v.n) return true;
     foreign_close(p->tables);

@@ -146,6 +146,19 @@ static bool read_at(const memory *m, uint64_t at, arena *a, process_context *out
                    CONTEXT_TRIES);
 }
 
+bool process_context_read_at(const memory *m, uint64_t address, arena *a, process_context *out,
+                             err *e)
+{
+    *out = (process_context){.address = address, .n_mappings = 1};
+    return read_at(m, address, a, out, e);
+}
+
+bool process_context_changed(const memory *m, const process_context *c)
+{
+    header h;
+    return header_read(m, c->address, &h) && h.published_at_ns != c->published_at_ns;
+}
+
 bool process_context_read(const memory *m, str maps, arena *a, process_context *out, bool *found,
                           err *e)
 {

@@ -30,5 +30,12 @@ typedef struct process_context {
 NODISCARD bool process_context_read(const memory *m, str maps, arena *a, process_context *out,
                                     bool *found, err *e);
 
+/* The same where the address is known; `mapping` is left empty.  ERR_MISMATCH also when there is no context. */
+NODISCARD bool process_context_read_at(const memory *m, uint64_t address, arena *a,
+                                       process_context *out, err *e);
+
+/* Has the process published again since *c was read?  Reads the header alone; false when it cannot. */
+bool process_context_changed(const memory *m, const process_context *c);
+
 /* The payload alone.  Pure. */
 NODISCARD bool process_context_decode(str payload, arena *a, process_context *out, err *e);

@@ -5,6 +5,7 @@
  *   span_tool fork            a child without a context of its own, and its parent with one
  *   span_tool exec            publishes, then becomes `idle`
  *   span_tool idle            says nothing
+ *   span_tool late            works, publishes, works in a scope, asks for another key, works with it, ends
  *   span_tool taken           how does publishing end, when somebody else was first?
  * Prints "ready PID" and stays until standard input ends. */
 #include <kiln/span.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 static void ready(void)
@@ -122,11 +124,35 @@ static void *update(void *arg)
     return NULL;
 }
 
+static void work(unsigned ms)
+{
+    struct timespec t;
+    uint64_t end = 0, now;
+    do {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        now = (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+        if (!end) end = now + ms;
+    } while (now < end);
+}
+
+static void late(void)
+{
+    kiln_span_scope s;
+    work(100);
+    publish("late", "1");
+    enter(&s, 7);
+    work(150);
+    kiln_span_attr(kiln_span_key("late.key"), "late value", 10);
+    work(150);
+    _exit(0);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
     pthread_t t;
     if (!strcmp(mode, "hold")) hold();
+    if (!strcmp(mode, "late")) late();
     if (!strcmp(mode, "threads")) {
         publish("many", "1");
         threads((unsigned)strtoul(argv[2], NULL, 10));

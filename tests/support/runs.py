@@ -48,6 +48,7 @@ class Profile:
         d = data.dictionary
         text = d.string_table
         self.samples = []
+        self.services = set()
 
         def attrs(indices):
             out = {}
@@ -61,6 +62,7 @@ class Profile:
                     for at in d.stack_table[stack].location_indices for line in d.location_table[at].lines]
         for r in data.resource_profiles:
             about = {a.key: a.value.int_value or a.value.string_value for a in r.resource.attributes}
+            self.services.add(about.get('service.name'))
             for sp in r.scope_profiles:
                 for p in sp.profiles:
                     kind = text[p.sample_type.type_strindex]
