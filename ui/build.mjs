@@ -1,6 +1,6 @@
 // build.mjs OUT - bundles the viewer: for reports into OUT/viewer.js, viewer.css and both into viewer_asset.c; for the server into
 // page_asset.c, compressed, under names that hold a hash of the content.
-// Runs `npm ci` only when package-lock.json changed. Without packages (no network) it says so and leaves the assets
+// Fetches its packages only when package-lock.json changed. Without packages (no network) it says so and leaves the assets
 // empty: kiln is built all the same, its HTML writer tells people why it cannot write and its server why it has no page.
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ function writePage(files) {
 
 const hash = (content) => createHash('sha256').update(content).digest('hex').slice(0, 16);
 
-const problem = haveNodeModules();
+const problem = await haveNodeModules();
 if (problem) {
     console.error(
         `viewer: ${problem}\nviewer: kiln is built without HTML reports and without its page; ` +

@@ -15,7 +15,7 @@ export function skip(why) {
     process.exit(0);
 }
 if (!existsSync(chromiumPath)) skip(`no ${chromiumPath} (KILN_CHROMIUM says where it is)`);
-const problem = haveNodeModules();
+const problem = await haveNodeModules({ dev: true });
 if (problem) skip(problem);
 const { chromium } = await import('playwright-core');
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { haveNodeModules, ui } from '../packages.mjs';
 
-const problem = haveNodeModules();
+const problem = await haveNodeModules({ dev: true });
 if (problem) {
     console.log(`1..0 # skip ${problem.replaceAll('\n', ' ')}`);
     process.exit(0);
