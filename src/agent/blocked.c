@@ -20,6 +20,12 @@ uint64_t blocked_cpu_other(int tasks, uint32_t tid)
     return task_schedstat_parse(task_read(tasks, tid, "schedstat", buf, sizeof buf));
 }
 
+uint64_t blocked_cpu_single(int tasks, uint32_t pid)
+{
+    (void)tasks;
+    return task_cpu_process(pid);
+}
+
 static bool line_of(const blocked_process *p, uint32_t tid, task_wait *out, bool *known)
 {
     char buf[256];

@@ -18,7 +18,7 @@ enum { BLOCKED_COPY = 1 << 20 }; /* bytes of a stack that are looked at, at most
 typedef struct blocked_process {
     int tasks; /* /proc/PID/task */
     const memory *memory;
-    uint64_t (*cpu)(int tasks, uint32_t tid); /* blocked_cpu_own or blocked_cpu_other */
+    uint64_t (*cpu)(int tasks, uint32_t tid); /* one of the three below */
     const span_place *span;                   /* NULL: spans are not read */
     own_calls own;                            /* frames of ours, which are left out */
     void *copy;                               /* BLOCKED_COPY bytes, the caller's */
@@ -36,9 +36,11 @@ typedef enum blocked_how {
     BLOCKED_UNKNOWN, /* the kernel tells neither place nor stack */
 } blocked_how;
 
-/* CPU time of a thread of this process; of another process's, by tid/schedstat.  0: not known. */
+/* CPU time: of a thread of this process; of a thread of another one, by tid/schedstat; of a whole process, by its clock, which takes a
+ * tenth of the time and stands for the thread of a process that has one.  0: not known. */
 uint64_t blocked_cpu_own(int tasks, uint32_t tid);
 uint64_t blocked_cpu_other(int tasks, uint32_t tid);
+uint64_t blocked_cpu_single(int tasks, uint32_t pid);
 
 /* Takes the stack of t into out->pcs (raw_bytes(max_frames)), with pc, sp, n, end, guesses, span and in_context.  *cpu is the
  * thread's CPU time: as long as it stays the same the stack holds. */

@@ -262,9 +262,13 @@ clockid_t task_clock(uint32_t tid)
     return (clockid_t)(~tid << 3 | 6);
 } /* of a thread, by sched */
 
-uint64_t task_cpu(uint32_t tid)
+static uint64_t read_clock(clockid_t clock)
 {
     struct timespec t;
-    if (clock_gettime(task_clock(tid), &t) != 0) return 0;
+    if (clock_gettime(clock, &t) != 0) return 0;
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
+
+uint64_t task_cpu(uint32_t tid) { return read_clock(task_clock(tid)); }
+
+uint64_t task_cpu_process(uint32_t pid) { return read_clock((clockid_t)(~pid << 3 | 2)); }

@@ -58,4 +58,7 @@ str task_read(int dir, uint32_t tid, const char *file, char *buf, size_t n);
 
 /* CPU time of a thread of this process so far, ns; 0: it is gone. */
 uint64_t task_cpu(uint32_t tid);
+
+/* CPU time of all threads of any process so far, ns; 0: it is gone. */
+uint64_t task_cpu_process(uint32_t pid);
 clockid_t task_clock(uint32_t tid);

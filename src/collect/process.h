@@ -56,6 +56,9 @@ typedef struct process {
     size_t hint, n_ended;    /* where the last one was found; entries of threads that ended */
     unwind_snapshot *tables; /* for rounds; made of so many images: */
     size_t tables_of;
+    uint64_t
+        rest_cpu; /* its CPU time when a round found all of its threads at rest; 0: one was not */
+    uint32_t rest_round; /* the last such round */
     span_place span;
     batch *batch;
     images images;

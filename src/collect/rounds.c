@@ -128,18 +128,20 @@ static wall_rest *rest_of(process *p, process_thread *t, uint32_t max_frames)
     return t->rest && t->rest->raw ? t->rest : NULL;
 }
 
-static void take_thread(const turn *k, int tasks, const memory *m, uint32_t tid)
+/* false: it was running, or nothing is known of it, so the next round has to look again. */
+static bool take_thread(const turn *k, int tasks, const memory *m, uint32_t tid,
+                        uint64_t (*cpu_of)(int, uint32_t))
 {
     process *p = k->p;
     process_thread *t = process_thread_of(p, tid);
     wall_rest *s = t ? rest_of(p, t, k->r->max_frames) : NULL;
-    if (!s) return count(k, false);
+    if (!s) return count(k, false), false;
     t->round = k->r->number;
-    if (name_excluded(t->about.name, k->w->o->exclude)) return;
-    if (s->cpu && blocked_cpu_other(tasks, tid) == s->cpu) return put_waiting(k, t, s, true);
+    if (name_excluded(t->about.name, k->w->o->exclude)) return true;
+    if (s->cpu && cpu_of(tasks, tid) == s->cpu) return put_waiting(k, t, s, true), true;
     blocked_process from = {.tasks = tasks,
                             .memory = m,
-                            .cpu = blocked_cpu_other,
+                            .cpu = cpu_of,
                             .span = p->span.kind ? &p->span : NULL,
                             .own = p->d->own,
                             .copy = k->r->copy};
@@ -152,19 +154,20 @@ static void take_thread(const turn *k, int tasks, const memory *m, uint32_t tid)
         s->cpu = cpu;
         (void)!describe(tasks, tid, s);
         count_stack(k, s->raw);
-        return put_waiting(k, t, s, false);
+        return put_waiting(k, t, s, false), true;
     case BLOCKED_MOVED:
         s->cpu = 0;
         s->pending += k->value;
-        return;
+        return false;
     case BLOCKED_UNKNOWN:
         s->cpu = 0;
         s->taken = false;
         s->raw->n = 0;
-        if (!describe(tasks, tid, s)) return;
+        if (!describe(tasks, tid, s)) return false;
         k->w->sums->capture.blocked++;
-        return put_waiting(k, t, s, false);
+        put_waiting(k, t, s, false);
     }
+    return false;
 }
 
 /* ---- a process ---- */
@@ -201,21 +204,51 @@ static void end_missing(const turn *k)
     }
 }
 
+static void look_at_threads(const turn *k, int tasks)
+{
+    process *p = k->p;
+    size_t n;
+    bool more, single, at_rest = true;
+    memory m = {.read = read_memory, .pid = (int)p->pid};
+    uint64_t cpu = blocked_cpu_single(tasks, p->pid);
+    p->rest_cpu = 0;
+    if (!task_list(tasks, k->r->tids, TIDS, &n, &more)) return;
+    single = n == 1 && k->r->tids[0] == p->pid;
+    for (size_t i = 0; i < n; i++)
+        at_rest &= take_thread(k, tasks, &m, k->r->tids[i],
+                               single ? blocked_cpu_single : blocked_cpu_other);
+    if (more) return;
+    end_missing(k);
+    if (at_rest) p->rest_cpu = cpu, p->rest_round = k->r->number;
+}
+
+/* A process that used no CPU time since all of its threads were seen at rest has the same threads at the same places:
+ * one call of the clock instead of a dozen reads in /proc. */
+static bool take_at_rest(const turn *k)
+{
+    process *p = k->p;
+    bool known = p->rest_cpu && p->rest_round + 1 == k->r->number;
+    if (!known || blocked_cpu_single(-1, p->pid) != p->rest_cpu) return false;
+    p->rest_round = k->r->number;
+    for (size_t i = 0; i < p->threads.n; i++) {
+        process_thread *t = &p->threads.v[i];
+        if (!t->about.tid || t->round + 1 != k->r->number) continue;
+        t->round = k->r->number;
+        if (!name_excluded(t->about.name, k->w->o->exclude)) put_waiting(k, t, t->rest, true);
+    }
+    return true;
+}
+
 static void take_process(const rounds *r, process_world *w, process *p, uint64_t value)
 {
     char path[64];
-    size_t n;
-    bool more;
-    memory m = {.read = read_memory, .pid = (int)p->pid};
+    turn k = {w, p, r, clock_ns(CLOCK_REALTIME), value};
+    if (p->batch && batch_full(p->batch)) process_flush(w, p, false);
+    if (!prepare(r, w, p) || take_at_rest(&k)) return;
     snprintf(path, sizeof path, "/proc/%u/task", p->pid);
     int tasks = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (tasks < 0) return;
-    turn k = {w, p, r, clock_ns(CLOCK_REALTIME), value};
-    if (p->batch && batch_full(p->batch)) process_flush(w, p, false);
-    if (prepare(r, w, p) && task_list(tasks, r->tids, TIDS, &n, &more)) {
-        for (size_t i = 0; i < n; i++) take_thread(&k, tasks, &m, r->tids[i]);
-        if (!more) end_missing(&k);
-    }
+    look_at_threads(&k, tasks);
     close(tasks);
 }
 
