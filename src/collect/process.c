@@ -220,30 +220,8 @@ process_thread *process_thread_of(process *p, uint32_t tid)
 
 void process_thread_end(process *p, process_thread *t)
 {
-    t->was = t->about.tid;
     t->about.tid = 0;
     p->n_ended++;
-}
-
-/* Its end was told, and it goes on: an exec has failed.  The first sample of another thread with its number would say its
- * CPU time. */
-static process_thread *thread_again(process *p, uint32_t tid)
-{
-    for (size_t i = 0; p->n_ended && i < p->threads.n; i++) {
-        process_thread *t = &p->threads.v[i];
-        if (t->about.tid || t->was != tid) continue;
-        t->about.tid = tid;
-        p->n_ended--;
-        return t;
-    }
-    return NULL;
-}
-
-static process_thread *thread_of_sample(process *p, const raw_sample *raw)
-{
-    process_thread *t = find_thread(p, raw->tid);
-    if (!t && !raw->cpu) t = thread_again(p, raw->tid);
-    return t ? t : process_thread_of(p, raw->tid);
 }
 
 /* ---- samples ---- */
@@ -316,7 +294,7 @@ static void look_if_unknown(process_world *w, process *p, const raw_sample *raw)
 static bool take_sample(process_world *w, process *p, const raw_sample *raw)
 {
     capture_counts *n = &w->sums->capture;
-    process_thread *t = thread_of_sample(p, raw);
+    process_thread *t = process_thread_of(p, raw->tid);
     if (!t) return false;
     t->fresh = true;
     t->about.pthread = raw->pthread;
@@ -338,7 +316,6 @@ static bool take_sample(process_world *w, process *p, const raw_sample *raw)
 static void take_end(process_world *w, process *p, const raw_sample *raw)
 {
     process_thread *t = find_thread(p, raw->tid);
-    if (!t) t = thread_again(p, raw->tid); /* an exec has failed, and another one is tried */
     if (!t) return;
     char name[sizeof raw->name + 1] = "";
     memcpy(name, raw->name, sizeof raw->name);
@@ -356,7 +333,7 @@ static void take_end(process_world *w, process *p, const raw_sample *raw)
         if (p->batch->threads.v[i].index == t->about.index)
             memcpy(p->batch->threads.v[i].name, t->about.name, sizeof t->about.name);
     if (t->last) rounds_settle(w, p, t, &p->batch->samples.v[t->last - 1]);
-    process_thread_end(p, t);
+    if (raw->kind == RAW_END) process_thread_end(p, t);
 }
 
 /* ---- the heap ---- */
@@ -426,7 +403,8 @@ bool process_take(process_world *w, process *p, const raw_sample *raw)
     p->sampled_at = w->now;
     switch (raw->kind) {
     case RAW_SAMPLE: return take_sample(w, p, raw);
-    case RAW_END: return take_end(w, p, raw), true;
+    case RAW_END:
+    case RAW_FAREWELL: return take_end(w, p, raw), true;
     case RAW_HEAP: return take_heap(w, p, raw);
     default: return false;
     }

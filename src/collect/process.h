@@ -23,7 +23,6 @@ typedef struct process_thread {
     uint64_t begin;  /* its CPU time when the probe began */
     uint64_t told;   /* CPU time that its samples stand for */
     uint64_t ahead;  /* of this, time that its end added and that its next sample counts too */
-    uint32_t was;    /* it has ended: its number; about.tid is 0 */
     size_t last;     /* its last sample in the batch + 1; 0: none */
     bool seen;       /* /proc told its name */
     bool fresh;      /* a sample came since its filters were looked at */

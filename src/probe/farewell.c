@@ -46,13 +46,13 @@ static void commit(probe *p, ring_cell *cell)
 
 static bool is_self(const thread_face *t) { return t->tid == (uint32_t)gettid(); }
 
-uint64_t farewell_thread(probe *p, const thread_face *t)
+static uint64_t tell(probe *p, const thread_face *t, raw_kind kind)
 {
     ring_cell *cell;
     uint64_t cpu = is_self(t) ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : task_cpu(t->tid);
     raw_sample *raw = NULL;
     if (!cpu) return 0;
-    if (atomic_load(&t->sampled)) raw = claim(p, RAW_END, &cell);
+    if (atomic_load(&t->sampled)) raw = claim(p, kind, &cell);
     if (!raw) {
         if (t->tid == p->pid) cpu -= p->desk->thread_begin;
         if (atomic_load(&t->sampled)) return 0; /* the ring is full: only its remainder is lost */
@@ -67,10 +67,12 @@ uint64_t farewell_thread(probe *p, const thread_face *t)
     return 0;
 }
 
+uint64_t farewell_thread(probe *p, const thread_face *t) { return tell(p, t, RAW_END); }
+
 static void each_thread(void *who, const thread_face *t)
 {
     probe *p = who;
-    uint64_t cpu = farewell_thread(p, t);
+    uint64_t cpu = tell(p, t, RAW_FAREWELL);
     p->unsampled += cpu;
     p->n_unsampled += cpu != 0;
 }

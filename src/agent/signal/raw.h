@@ -6,8 +6,9 @@
 
 typedef enum raw_kind {
     RAW_SAMPLE,
-    RAW_END,  /* probe: a thread that was sampled ends; `cpu` and `name` of it */
-    RAW_HEAP, /* probe: totals of one stack of the heap profile, in `heap` */
+    RAW_END,      /* probe: a thread that was sampled ends; `cpu` and `name` of it */
+    RAW_FAREWELL, /* probe: the same, but the whole process ends, or tries an exec and may go on */
+    RAW_HEAP,     /* probe: totals of one stack of the heap profile, in `heap` */
 } raw_kind;
 
 typedef struct raw_sample {
@@ -26,7 +27,7 @@ typedef struct raw_sample {
     bool in_context;  /* `span` says something */
     union {
         span_record span;
-        char name[16];   /* RAW_END */
+        char name[16];   /* RAW_END, RAW_FAREWELL */
         int64_t heap[4]; /* RAW_HEAP: objects and bytes allocated, objects and bytes in use */
     };
     uintptr_t pcs[]; /* raw_room(max_frames) */

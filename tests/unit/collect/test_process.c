@@ -60,7 +60,7 @@ static bool take(rig *r, raw_kind kind, uint32_t tid, uint64_t cpu, uint32_t wei
     *raw = (raw_sample){.time = 6000, .tid = tid, .weight = weight, .cpu = cpu, .n = 1};
     raw->kind = (uint8_t)kind;
     raw->pcs[0] = pc;
-    if (kind == RAW_END) snprintf(raw->name, sizeof raw->name, "worker");
+    if (kind == RAW_END || kind == RAW_FAREWELL) snprintf(raw->name, sizeof raw->name, "worker");
     return process_take(&r->w, r->p, raw);
 }
 
@@ -124,21 +124,26 @@ static void test_numbers_come_again(void **state)
     close_rig(&r);
 }
 
-/* An exec that fails has told of the thread's end: its time is not counted again at its next end. */
-static void test_goes_on_after_its_end(void **state)
+/* An exec that fails has told of the threads' time, which is not counted again at the next exec: also when a new thread
+ * came in between. */
+static void test_goes_on_after_a_farewell(void **state)
 {
     (void)state;
     rig r;
     open_rig(&r);
     for (int i = 0; i < 5; i++) assert_true(take(&r, RAW_SAMPLE, 77, i ? 0 : 5, 1, 0x100));
-    assert_true(take(&r, RAW_END, 77, 5 + 40 + 3, 0, 0));
+    assert_true(take(&r, RAW_FAREWELL, 77, 5 + 40 + 3, 0, 0));
+    assert_true(take(&r, RAW_SAMPLE, 78, 1, 1, 0x200));
+    assert_true(take(&r, RAW_END, 78, 2, 0, 0));
     assert_true(take(&r, RAW_SAMPLE, 77, 0, 1, 0x100));
+    assert_true(take(&r, RAW_FAREWELL, 77, 5 + 40 + 3 + 12, 0, 0));
+    assert_u64(r.sums.sampled, 62);
     assert_true(take(&r, RAW_END, 77, 5 + 40 + 3 + 12, 0, 0));
-    assert_u64(r.sums.sampled, 60);
+    assert_u64(r.sums.sampled, 62);
     assert_true(take(&r, RAW_SAMPLE, 77, 4, 1, 0x100)); /* another one */
     assert_true(take(&r, RAW_END, 77, 6, 0, 0));
-    assert_u64(r.sums.sampled, 66);
-    assert_int_equal(r.p->threads.n, 1);
+    assert_u64(r.sums.sampled, 68);
+    assert_int_equal(r.p->threads.n, 2);
     close_rig(&r);
 }
 
@@ -202,7 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_time_is_told),
         cmocka_unit_test(test_numbers_come_again),
-        cmocka_unit_test(test_goes_on_after_its_end),
+        cmocka_unit_test(test_goes_on_after_a_farewell),
         cmocka_unit_test(test_heap),
         cmocka_unit_test(test_nonsense),
         cmocka_unit_test(test_long_run),
