@@ -9,7 +9,7 @@ FUZZ_S  ?= 60
 TORTURE_S ?= 1800
 SOAK_MIN ?= 60
 
-.PHONY: build run test test-real bench soak fuzz torture lint format asan tsan coverage install clean help
+.PHONY: build run test test-real bench soak fuzz torture lint format asan tsan coverage install uninstall test-install clean help
 .NOTPARALLEL:
 
 build: ## build/kiln and build/libkiln.so (the default)
@@ -69,10 +69,18 @@ coverage: ## line coverage of the tests
 install: ## into DESTDIR and PREFIX (/usr/local)
 	@tools/need run
 	@tools/build gcc -Dprefix=$(PREFIX)
+	@DESTDIR="$(DESTDIR)" tools/uninstall --debug $(PREFIX)
 	@DESTDIR="$(DESTDIR)" meson install -C build --no-rebuild
+
+uninstall: ## out of DESTDIR and PREFIX; a configuration that was changed stays
+	@DESTDIR="$(DESTDIR)" tools/uninstall $(PREFIX)
+
+test-install: ## make install, use and uninstall in a root that mmdebstrap has just made (10 min)
+	@tools/need --optional mmdebstrap
+	@tests/install/bare
 
 clean: ## remove all build directories
 	rm -rf build build-clang build-asan build-tsan build-fuzz build-coverage
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z -]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z -]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile

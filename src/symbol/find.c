@@ -5,7 +5,8 @@
 #include "base/buf.h"
 #include "base/ban.h"
 
-#define SYSTEM_DEBUG "/usr/lib/debug"
+/* Of packages, and of what was installed from source (docs/install.md). */
+static const char *const system_dirs[] = {"/usr/lib/debug", "/usr/local/lib/debug"};
 
 typedef struct finder {
     const binary_id *id;
@@ -110,9 +111,11 @@ static bool try_debug(finder *f, const char *path, const uint32_t *crc)
 
 /* ---- where ---- */
 
+static size_t n_dirs(const finder *f) { return f->dirs.n + ARRAY_LEN(system_dirs); }
+
 static const char *dir_at(const finder *f, size_t i)
 {
-    return i < f->dirs.n ? f->dirs.v[i] : SYSTEM_DEBUG;
+    return i < f->dirs.n ? f->dirs.v[i] : system_dirs[i - f->dirs.n];
 }
 
 static str dir_of(str path)
@@ -159,7 +162,7 @@ static void find_file(finder *f, buf *b)
 static void find_by_id(finder *f, buf *b)
 {
     if (strlen(f->gnu) < 3) return;
-    for (size_t i = 0; i <= f->dirs.n; i++) {
+    for (size_t i = 0; i < n_dirs(f); i++) {
         const char *dir = dir_at(f, i), *id = f->gnu;
         try_debug(f, path_of(b, "%s/.build-id/%.2s/%s.debug", dir, id, id + 2), NULL);
         try_file(f, path_of(b, "%s/.build-id/%.2s/%s", dir, id, id + 2));
@@ -174,7 +177,7 @@ static void find_by_link(finder *f, buf *b)
     str dir = dir_of(str_of(file->path));
     try_debug(f, path_of(b, "%.*s/%.*s", STR_ARG(dir), STR_ARG(l.name)), &l.crc);
     try_debug(f, path_of(b, "%.*s/.debug/%.*s", STR_ARG(dir), STR_ARG(l.name)), &l.crc);
-    for (size_t i = 0; i <= f->dirs.n; i++) {
+    for (size_t i = 0; i < n_dirs(f); i++) {
         try_debug(f, path_of(b, "%s%.*s/%.*s", dir_at(f, i), STR_ARG(dir), STR_ARG(l.name)),
                   &l.crc);
         try_debug(f, path_of(b, "%s/%.*s", dir_at(f, i), STR_ARG(l.name)), &l.crc);
@@ -213,7 +216,7 @@ static void find_alt(finder *f, buf *b)
         try_alt(f, path_of(b, "%.*s", STR_ARG(l.name)), l.build_id);
     else
         try_alt(f, path_of(b, "%.*s/%.*s", STR_ARG(dir), STR_ARG(l.name)), l.build_id);
-    for (size_t i = 0; i <= f->dirs.n; i++)
+    for (size_t i = 0; i < n_dirs(f); i++)
         try_alt(f, path_of(b, "%s/.build-id/%.2s/%s.debug", dir_at(f, i), hex, hex + 2),
                 l.build_id);
     f->out->alt_missing = !f->out->alt.path;

@@ -8,7 +8,7 @@
 #include "sys/file.h"
 
 typedef struct find_dirs {
-    const char *const *v; /* what the user named, searched before /usr/lib/debug */
+    const char *const *v; /* what the user named, searched before /usr/lib/debug and /usr/local/lib/debug */
     size_t n;
 } find_dirs;
 
