@@ -568,7 +568,8 @@ KILN_API KILN_MUST_USE bool kiln_write(const kiln_profiles *p, const kiln_write_
                                        kiln_bytes *out, kiln_error *e);
 
 /* Writes a file that appears whole or not at all.  Without a format or compression in the options its
- * name decides: x.otlp, x.json.gz, x.otlp.zst; otherwise OTLP, not compressed. */
+ * name decides: x.otlp, x.json.gz, x.otlp.zst; otherwise OTLP, not compressed.  KILN_UNSUPPORTED
+ * for the name of a picture or a page (x.svg, x.html). */
 KILN_API KILN_MUST_USE bool kiln_write_file(const kiln_profiles *p, const char *path,
                                             const kiln_write_options *o, kiln_error *e);
 

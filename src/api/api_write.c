@@ -41,6 +41,15 @@ static bool choose_codec(const char *name, codec *out, err *e)
     return err_set(e, ERR_USAGE, "no compression is called %.60s", name);
 }
 
+/* A file called x.svg that holds OTLP would mislead. */
+static bool is_picture(str path)
+{
+    static const char *const suffixes[] = {".svg", ".html", ".htm", ".png", ".pdf"};
+    for (size_t i = 0; i < ARRAY_LEN(suffixes); i++)
+        if (str_ends(path, str_of(suffixes[i]))) return true;
+    return false;
+}
+
 /* `path` may be NULL; it speaks where the options do not. */
 static bool make_plan(plan *p, const kiln_write_options *from, const char *path, err *e)
 {
@@ -51,6 +60,10 @@ static bool make_plan(plan *p, const kiln_write_options *from, const char *path,
     if (!api_format(p->o.format, &p->to, e) || !choose_codec(p->o.compression, &p->pack, e))
         return false;
     if (path && !p->to) p->to = format_for_path(str_of(path));
+    if (path && !p->to && is_picture(str_of(path)))
+        return err_set(
+            e, ERR_UNSUPPORTED,
+            "%s: the library draws no pictures; name a format in kiln_write_options.format", path);
     if (path && !p->o.compression) p->pack = codec_of_suffix(str_of(path));
     if (!p->to) p->to = &format_otlp;
     return p->to->write || err_set(e, ERR_UNSUPPORTED, "%s cannot be written", p->to->name);

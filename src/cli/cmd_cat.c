@@ -3,6 +3,7 @@
 #include "cli/input.h"
 #include "format/dialects.h"
 #include "wire/dump.h"
+#include "wire/otlp.h"
 #include "wire/otlp_json.h"
 #include "base/ban.h"
 
@@ -83,6 +84,24 @@ static void cat_arrays(cli *c, const char *path)
     input_close(&in);
 }
 
+/* Another format has no message of its own: it is shown as the one that `kiln convert` makes of it. */
+static void cat_converted(cli *c, const char *path, const format *from)
+{
+    input in;
+    buf pb = {0};
+    err e = {0};
+    if (!input_open(c, path, &in)) return;
+    cli_note(c, "%s: this is %s; printed is the OTLP message that `kiln convert` makes of it",
+             input_name(path), from->name);
+    payload p = {.kind = PAYLOAD_PROTOBUF};
+    bool ok = otlp_encode(&in.doc.model, &(otlp_encode_opts){0}, &pb, &e);
+    p.bytes = buf_view(&pb);
+    if (!ok || !dump(c, path, &p, &e)) cli_fail_err(c, path, &e);
+    cli_flush(c);
+    buf_free(&pb);
+    input_close(&in);
+}
+
 static bool wants_arrays(const cli *c)
 {
     return c->o.format && !strcmp(c->o.format, "arrays-yaml");
@@ -96,6 +115,12 @@ static void cat(cli *c, const char *path)
         return;
     }
     if (!input_unpack(c, path, &in)) return;
+    const format *other = dialect_detect(in.doc.bytes) ? NULL : input_other_format(c, &in);
+    if (other) {
+        input_close(&in);
+        cat_converted(c, path, other);
+        return;
+    }
     err e = {0};
     arena a = arena_beside(&in.arena); /* of one payload */
     frames f = frames_of(in.doc.bytes, c->o.max_payload, &a);

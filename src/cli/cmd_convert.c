@@ -8,6 +8,7 @@
 #include "model/merge.h"
 #include "wire/json.h"
 #include "base/ban.h"
+#include <sys/stat.h>
 
 enum { LONG_WORK = 32 << 20 }; /* bytes of input that are worth a word on the terminal */
 
@@ -210,6 +211,25 @@ static void run(conversion *v)
 
 /* ---- usage ---- */
 
+/* Also by another name, or through a link. */
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino &&
+           S_ISREG(x.st_mode);
+}
+
+static bool replaces_input(cli *c, const conversion *v)
+{
+    for (size_t i = 0; i < v->n_in; i++) {
+        if (!is_same_file(v->in_path[i], v->out.path)) continue;
+        cli_fail(c, EXIT_USAGE, "%s is also the output, and would be replaced: name another output",
+                 v->in_path[i]);
+        return true;
+    }
+    return false;
+}
+
 static bool usage(cli *c, conversion *v)
 {
     err e = {0};
@@ -218,11 +238,11 @@ static bool usage(cli *c, conversion *v)
     v->out.path = c->o.output;
     if (!v->out.path && c->n_args >= 2) v->out.path = c->args[--v->n_in];
     if (!v->out.path) {
-        cli_fail(c, EXIT_USAGE, "%s wants an input and an output; for example: %s",
+        cli_fail(c, EXIT_USAGE, "%s needs an input and an output; for example: %s",
                  c->command->name, c->command->examples[0].line);
         return false;
     }
-    if (output_is_taken(c, v->out.path, "ledger")) return false;
+    if (output_is_taken(c, v->out.path, "ledger") || replaces_input(c, v)) return false;
     if (!supply_parse(&c->o, &v->supply, &e)) {
         cli_fail_err(c, NULL, &e);
         return false;

@@ -114,11 +114,22 @@ bool input_unpack(cli *c, const char *path, input *in)
     return false;
 }
 
-bool input_holds_otlp(cli *c, input *in)
+const format *input_other_format(const cli *c, const input *in)
 {
     enum { CLEARLY = 90 }; /* broken OTLP may look a little like anything */
+    layout_verdict v;
     const format *f = c->o.from || c->o.layout ? NULL : format_detect(in->doc.bytes);
-    if (!f || f->payloads || !f->detect || f->detect(in->doc.bytes) < CLEARLY) return true;
+    if (!f || f->payloads || !f->detect) return NULL;
+    if (f->detect(in->doc.bytes) >= CLEARLY) return f;
+    layout_detect(in->doc.bytes.p, in->doc.bytes.n,
+                  &v); /* text is another thing when no layout fits it */
+    return f->text && v.confidence == LAYOUT_NONE ? f : NULL;
+}
+
+bool input_holds_otlp(cli *c, input *in)
+{
+    const format *f = input_other_format(c, in);
+    if (!f) return true;
     cli_fail(c, EXIT_BAD_INPUT,
              "%s: this is %s, and %s looks at OTLP: `kiln convert` makes OTLP of it",
              input_name(in->path), f->name, c->command->name);

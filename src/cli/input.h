@@ -23,6 +23,8 @@ read_opts input_read_opts(const cli *c, input *in);
 bool input_load(cli *c, const char *path, input *in);
 /* The bytes without compression in in->doc.bytes.  false: reported, nothing to close. */
 bool input_unpack(cli *c, const char *path, input *in);
+/* The format of bytes that are clearly not OTLP, and neither --from nor --layout says otherwise; NULL: they may be OTLP. */
+const format *input_other_format(const cli *c, const input *in);
 /* For `check`, which looks at the bytes of OTLP: false when they are clearly another format, and neither
  * --from nor --layout says otherwise.  Reported, in is closed. */
 bool input_holds_otlp(cli *c, input *in);

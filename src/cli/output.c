@@ -52,7 +52,7 @@ void output_fail(cli *c, const output *o, const err *e)
 
 void output_losses(cli *c, const output *o, const ledger *l)
 {
-    if (c->o.quiet || !l->n) return;
+    if (c->o.quiet || !ledger_lost(l)) return; /* all was carried: --json lists how */
     buf b = {0};
     ledger_text(&b, l, c->term_err.color);
     cli_note(c, "%s: what %s could not carry as it was", o->path, o->to->name);

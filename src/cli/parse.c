@@ -3,9 +3,48 @@
 
 #include "base/buf.h"
 #include "base/ban.h"
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Commands of perf, pprof, go tool, flamegraph and their relatives. */
+static const char *answer_to(const char *name)
+{
+    static const struct {
+        const char *name, *answer;
+    } others[] = {
+        {"record",
+         "`kiln run PROGRAM` records a program; perf.data of `perf record` is read as it is"},
+        {"report",
+         "`kiln top FILE` prints the table, `kiln flame FILE -o report.html` writes a page"},
+        {"web", "`kiln flame FILE -o report.html` writes a page, `kiln serve` shows many"},
+        {"http", "`kiln flame FILE -o report.html` writes a page, `kiln serve` shows many"},
+        {"flamegraph", "`kiln flame FILE -o flame.svg` draws one"},
+        {"stat", "`kiln info FILE` prints what a file has; kiln counts no hardware events"},
+        {"script", "`kiln traces FILE` prints samples, `kiln convert FILE out.perf-script` writes "
+                   "perf script"},
+        {"annotate", "`kiln list FUNCTION FILE` prints its source with values"},
+        {"disasm", "`kiln list FUNCTION FILE` prints source lines; kiln does not disassemble"},
+        {"stackcollapse", "`kiln convert FILE out.folded` writes folded stacks"},
+        {"collapse", "`kiln convert FILE out.folded` writes folded stacks"},
+        {"upload", "`kiln send FILE --to URL` sends a file"},
+        {"push", "`kiln send FILE --to URL` sends a file"},
+        {"validate", "`kiln check FILE` judges a file"},
+        {"lint", "`kiln check FILE` judges a file"},
+        {"dump", "`kiln cat FILE` prints the message"},
+        {"view", "`kiln flame FILE` shows it here, -o report.html as a page"},
+        {"open", "`kiln flame FILE` shows it here, -o report.html as a page"},
+        {"server", "`kiln serve` is the server"},
+        {"attach", "kiln cannot attach to a process yet; `kiln run PROGRAM` starts one"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        if (!strcmp(name, others[i].name)) return others[i].answer;
+    return NULL;
+}
 
 static bool unknown_command(const char *name, err *e)
 {
+    const char *answer = answer_to(name);
+    if (answer) return err_set(e, ERR_USAGE, "unknown command `%s`; %s", name, answer);
     nearest n = nearest_to(str_of(name));
     size_t n_commands;
     const command *c = commands(&n_commands);
@@ -217,10 +256,25 @@ static bool check_args(const command *cmd, const cli_options *o, size_t n, err *
 {
     if (o->help) return true;
     if (n < cmd->min_args)
-        return err_set(e, ERR_USAGE, "%s wants %s; for example: %s", cmd->name, cmd->args,
+        return err_set(e, ERR_USAGE, "%s needs %s; for example: %s", cmd->name, cmd->args,
                        cmd->examples[0].line);
     if (n > cmd->max_args) return err_set(e, ERR_USAGE, "too many arguments for %s", cmd->name);
     return true;
+}
+
+/* `kiln top < file` and `... | kiln top`.  Not a terminal, and not /dev/null, where a forgotten name would be an empty file. */
+static bool input_is_given(void)
+{
+    struct stat s;
+    return !fstat(STDIN_FILENO, &s) && (S_ISREG(s.st_mode) || S_ISFIFO(s.st_mode));
+}
+
+/* Commands that read files take standard input where one name is missing. */
+static void take_standard_input(const command *cmd, const cli_options *o, const char **args,
+                                size_t *n)
+{
+    bool reads = cmd->operands == OPERAND_FILES && cmd->min_args == 1 && !cmd->actions;
+    if (reads && !o->help && *n == 0 && input_is_given()) args[(*n)++] = "-";
 }
 
 bool options_parse(int argc, char **argv, const command **cmd, cli_options *o, const char ***args,
@@ -251,5 +305,6 @@ bool options_parse(int argc, char **argv, const command **cmd, cli_options *o, c
         }
         if (!ok) return false;
     }
+    if (p.cmd) take_standard_input(p.cmd, o, *args, n_args);
     return !p.cmd || check_args(p.cmd, o, *n_args, e);
 }

@@ -68,6 +68,10 @@ static void test_files(void **state)
     assert_int_equal(e.sys, ENOENT);
     assert_false(kiln_write_file(p, "/nowhere/at/all.otlp", NULL, &e));
     assert_int_equal(e.sys, ENOENT);
+    assert_false(
+        kiln_write_file(p, "/tmp/kiln-no.svg", NULL, &e)); /* and not OTLP in a file of that name */
+    assert_int_equal(e.code, KILN_UNSUPPORTED);
+    assert_int_equal(access("/tmp/kiln-no.svg", F_OK), -1);
     kiln_profiles_free(p);
     assert_int_equal(rmdir(dir), 0);
 }

@@ -92,7 +92,7 @@ static void test_program(void **state)
     r = parse("kiln run --wall --hz 500");
     assert_false(r.ok);
     assert_string_equal(r.e.msg,
-                        "run wants PROGRAM [ARG]...; for example: kiln run ./app --its --options");
+                        "run needs PROGRAM [ARG]...; for example: kiln run ./app --its --options");
 }
 
 static void test_errors(void **state)
@@ -109,7 +109,7 @@ static void test_errors(void **state)
         {"kiln info --zzzzzz x", "unknown option `--zzzzzz`; `kiln help info` lists the options"},
         {"kiln info -z x", "unknown option `-z`; `kiln help info` lists the options"},
         {"kiln --nonsense", "unknown option `--nonsense`; try `kiln --help`"},
-        {"kiln info", "info wants FILE...; for example: kiln info app.otlp"},
+        {"kiln info", "info needs FILE...; for example: kiln info app.otlp"},
         {"kiln version x", "too many arguments for version"},
         {"kiln info --from", "--from wants a value: FORMAT"},
         {"kiln info --from=otpl x", "--from does not know `otpl`; did you mean `otlp`?"},
