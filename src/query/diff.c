@@ -301,11 +301,14 @@ bool diff_of(const recording *before, size_t n_before, const recording *after, s
 
 /* ---- how much, and how sure ---- */
 
-/* Variance of the logarithm of a ratio of amounts that so many samples stand for. */
+/* Variance of the logarithm of a ratio of amounts that so many samples stand for.  What was measured is that of
+ * the total: the noise of sampling is in it, and a part has more of that. */
 static double log_variance(const diff *d, double n_before, double n_after)
 {
     double counts = 1 / n_before + 1 / n_after + d->variance;
-    return fmax(counts, d->run_error * d->run_error);
+    if (!d->measured) return counts;
+    double more = counts - 1 / d->samples_before - 1 / d->samples_after;
+    return d->run_error * d->run_error + fmax(0, more);
 }
 
 static double quantile(const diff *d, double p)

@@ -82,12 +82,16 @@ bool recordings_of(const recording *before, size_t n_before, const recording *af
     align_rates(out, before, after);
     add_up(out);
     out->spread = o->spread >= 0 ? o->spread : out->measured ? 0 : RECORDINGS_SPREAD;
-    out->variance = out->spread * out->spread * (1 / (double)n_before + 1 / (double)n_after) +
-                    measured_with(before, n_before) + measured_with(after, n_after);
+    out->variance = out->spread * out->spread * (1 / (double)n_before + 1 / (double)n_after);
+    if (!out->measured)
+        out->variance += measured_with(before, n_before) + measured_with(after, n_after);
     return true;
 }
 
 /* ---- testing ---- */
+
+/* Fewer samples of both sides are not spread like a normal variable, which the t-test takes for granted. */
+#define COUNTS_FEW 100
 
 static int64_t amount(const recorded *x, amount_kind k, uint32_t i)
 {
@@ -158,7 +162,8 @@ double recordings_p(const recordings *r, amount_kind k, uint32_t before, uint32_
     double p = counts_p(r, x);
     if (!r->measured) return p;
     const double *v = amounts(r, k, before, after);
-    return fmax(p, stat_mean_p(v, r->n_before, v + r->n_before, r->n - r->n_before));
+    bool few = x[0].n + x[1].n < COUNTS_FEW || r->spread > 0;
+    return fmax(few ? p : 0, stat_mean_p(v, r->n_before, v + r->n_before, r->n - r->n_before));
 }
 
 bool recordings_as_shares(const recordings *r, arena *a, recordings *out, err *e)

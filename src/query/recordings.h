@@ -1,9 +1,9 @@
 /* query/recordings.h - the amounts of every frame in the recordings of two sides, and whether two amounts differ
  * by more than noise.  Pure.
  *
- * With several recordings a side their differences are measured, and a change has to pass two tests: the exact
- * test of the counts, which knows the noise of sampling, and Student's t between runs, which knows all other
- * noise.  With one a side only the first can be made; runs are then assumed to differ by `spread`, a standard
+ * With several recordings a side their differences are measured, and Student's t between runs knows all noise,
+ * that of sampling included; a change of few samples has to pass the exact test of the counts, too, which knows
+ * the noise of sampling alone.  With one a side only that one can be made; runs are then assumed to differ by `spread`, a standard
  * deviation in parts of the amount, and counts are divided by what that makes them vary more than Poisson. */
 #pragma once
 #include "query/select.h"
