@@ -2,6 +2,7 @@
 
 #include "draw/text.h"
 #include "draw/verdict.h"
+#include "query/unit.h"
 #include "wire/json.h"
 
 #include "base/ban.h"
@@ -57,12 +58,20 @@ static paint paint_of(diff_verdict v)
     return PAINT_OFF;
 }
 
-static void put_part(comparison *x, int64_t before, int64_t after, double change, diff_verdict v)
+/* Counts are shown as whole numbers where they are large; the change is that of the numbers on the screen. */
+static double shown_amount(const comparison *x, double v)
+{
+    return unit_counts(x->q.v.unit) && fabs(v) >= 100 ? round(v) : v;
+}
+
+static void put_part(comparison *x, int64_t before, int64_t after, diff_verdict v)
 {
     buf *b = &x->q.c->out;
     char t1[HUMAN_MAX], t2[HUMAN_MAX];
     bool color = x->q.c->term.color;
     double points = share_of(after, x->d.sum_after) - share_of(before, x->d.sum_before);
+    double change =
+        shown_amount(x, diff_after(&x->d, after)) - shown_amount(x, diff_before(&x->d, before));
     buf_printf(b, "%9s %9s", side_text(x, false, before, t1), side_text(x, true, after, t2));
     buf_printf(b, " %s%9s%s", paint_on(color, paint_of(v)), change_text(x, change, points, v, t1),
                paint_on(color, PAINT_OFF));
@@ -89,8 +98,8 @@ static str name_of(const diff *d, const diff_row *r)
 static void put_row(comparison *x, const diff_row *r, size_t width)
 {
     buf *b = &x->q.c->out;
-    put_part(x, r->before.flat, r->after.flat, r->flat_change, r->flat);
-    put_part(x, r->before.cum, r->after.cum, r->cum_change, r->cum);
+    put_part(x, r->before.flat, r->after.flat, r->flat);
+    put_part(x, r->before.cum, r->after.cum, r->cum);
     buf_printf(b, " %s ", sign_of(r));
     text_clipped(b, name_of(&x->d, r), width == SIZE_MAX ? SIZE_MAX : width - LEFT);
     buf_putc(b, '\n');

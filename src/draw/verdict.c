@@ -22,12 +22,20 @@ const char *verdict_percent(double part, bool sign, char out[VERDICT_PERCENT])
     return out;
 }
 
+static void put_numbers(buf *b, const per *p)
+{
+    if (p->n == 2)
+        buf_printf(b, " per unit (%g before, %g after)", p->numbers[0], p->numbers[1]);
+    else
+        buf_printf(b, " per unit (%zu numbers)", p->n);
+}
+
 static void put_per(buf *b, const per *p)
 {
     switch (p->kind) {
     case PER_RUN: buf_z(b, " per run"); return;
     case PER_SECOND: buf_z(b, " per second"); return;
-    case PER_NUMBERS: buf_printf(b, " per %.*s", STR_ARG(p->text)); return;
+    case PER_NUMBERS: put_numbers(b, p); return;
     case PER_ATTRIBUTE: buf_z(b, " per "); break;
     case PER_FRAME: buf_z(b, " calibrated by "); break;
     }
