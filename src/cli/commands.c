@@ -155,9 +155,8 @@ static const command all_commands[COMMAND_COUNT] = {
                  {"In CI, five runs a side",
                   "kiln diff --fail-on-regression --before main*.otlp --after branch*.otlp"},
                  {"Hold a budget", "kiln diff --gate 'json::parse<=+10%' main.pprof branch.pprof"},
-                 {"Of a server, this hour and before",
-                  "kiln diff --per second 'http://host:4040?end=now-1h' "
-                  "'http://host:4040?start=now-1h'"}},
+                 {"Of a store, this hour and before",
+                  "kiln diff --per second 'store?end=now-1h' 'store?start=now-1h'"}},
             .operands = OPERAND_FILES,
             .min_args = 0, /* --before and --after take them, too */
             .max_args = 2,

@@ -107,17 +107,18 @@ void verdict_noise(buf *b, const diff *d)
 {
     char spread[VERDICT_PERCENT];
     size_t runs = d->runs_before + d->runs_after;
+    buf_z(b, "noise floor: ");
     if (d->measured) {
         buf_printf(b,
-                   "%zu and %zu recordings: the total differs by %s between runs of one side "
-                   "(standard deviation)",
-                   d->runs_before, d->runs_after, verdict_percent(d->run_spread, false, spread));
+                   "the total differs by %s between runs of one side (standard deviation; %zu and "
+                   "%zu recordings)",
+                   verdict_percent(d->run_spread, false, spread), d->runs_before, d->runs_after);
         return;
     }
     if (runs == 2)
-        buf_z(b, "one recording a side");
+        buf_z(b, "one recording a side does not");
     else
-        buf_printf(b, "%zu recordings are too few", runs);
-    buf_printf(b, ": how much runs differ is not measured; a standard deviation of %s is assumed",
+        buf_printf(b, "%zu recordings do not", runs);
+    buf_printf(b, " show how much runs differ; a standard deviation of %s is assumed",
                verdict_percent(d->spread, false, spread));
 }

@@ -9,7 +9,7 @@
  * those of the values. */
 void verdict_sentence(buf *b, const diff *d, const per *p, str type, str unit);
 
-/* "one recording a side: ..."; "5 and 5 recordings: ...": where the noise between runs comes from. */
+/* "noise floor: ...": how much runs of one side differ, and whether that was measured or assumed. */
 void verdict_noise(buf *b, const diff *d);
 
 /* "+94 %", "-3.1 %"; "new" for infinity. */
