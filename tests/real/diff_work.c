@@ -36,8 +36,7 @@ __attribute__((noinline)) static void merge(uint32_t *v, size_t n)
     if (n < 2) return;
     merge(v, n / 2);
     merge(v + n / 2, n - n / 2);
-    while (a < n / 2 || b < n)
-        spare[k++] = b >= n || (a < n / 2 && v[a] <= v[b]) ? v[a++] : v[b++];
+    while (a < n / 2 || b < n) spare[k++] = b >= n || (a < n / 2 && v[a] <= v[b]) ? v[a++] : v[b++];
     memcpy(v, spare, n * sizeof *v);
 }
 
