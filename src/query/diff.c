@@ -311,10 +311,12 @@ static double log_variance(const diff *d, double n_before, double n_after)
     return d->run_error * d->run_error + fmax(0, more);
 }
 
+/* Degrees of freedom of the noise that was measured; Welch's test spends one more, about. */
+static double freedom(const diff *d) { return (double)(d->runs_before + d->runs_after) - 3; }
+
 static double quantile(const diff *d, double p)
 {
-    if (!d->measured) return stat_normal_quantile(p);
-    return stat_t_quantile(p, (double)(d->runs_before + d->runs_after - 2));
+    return d->measured ? stat_t_quantile(p, freedom(d)) : stat_normal_quantile(p);
 }
 
 diff_growth diff_growth_of(const diff *d, double before, double after)
@@ -338,5 +340,6 @@ double diff_detectable(const diff *d, double share)
     double alpha = d->fdr * TOTAL_PART;
     if (share < 1 && d->n_tests > 1) alpha /= (double)(d->n_tests - 1);
     double z = quantile(d, alpha / 2) + quantile(d, MISSED);
+    if (d->measured) z /= 1 - 1 / (4 * freedom(d)); /* few runs show less noise than there is */
     return exp(z * sqrt(log_variance(d, a, b))) - 1;
 }

@@ -8,7 +8,7 @@ enum {
 };
 
 /* Costs are the same unless a difference like theirs is rarer than this among equal ones. */
-#define DIFFERENT 0.01
+#define DIFFERENT 0.001
 
 /* ---- inlined ---- */
 

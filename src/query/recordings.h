@@ -1,7 +1,7 @@
 /* query/recordings.h - the amounts of every frame in the recordings of two sides, and whether two amounts differ
  * by more than noise.  Pure.
  *
- * With several recordings a side their differences are measured, and Student's t between runs knows all noise,
+ * With several recordings a side their differences are measured, and Welch's t-test between runs knows all noise,
  * that of sampling included; a change of few samples has to pass the exact test of the counts, too, which knows
  * the noise of sampling alone.  With one a side only that one can be made; runs are then assumed to differ by `spread`, a standard
  * deviation in parts of the amount, and counts are divided by what that makes them vary more than Poisson. */

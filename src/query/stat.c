@@ -109,13 +109,29 @@ double stat_t_p(double t, double df)
     return beta_part(df / 2, 0.5, df / (df + t * t));
 }
 
+/* The squared standard error of a side's mean. */
+static double mean_error(stat_sample s) { return s.squares / (s.n - 1) / s.n; }
+
+/* Welch: sides of different noise, such as those recorded at different rates, have fewer degrees of freedom. */
+static double welch_p(stat_sample a, stat_sample b)
+{
+    double u = mean_error(a), v = mean_error(b), t = fabs(a.mean - b.mean) / sqrt(u + v);
+    double df = (u + v) * (u + v) / (u * u / (a.n - 1) + v * v / (b.n - 1));
+    return u + v > 0 ? stat_t_p(t, df) : 0;
+}
+
+/* Student: a side of one run borrows the noise of the other. */
+static double student_p(stat_sample a, stat_sample b)
+{
+    double df = a.n + b.n - 2, se = sqrt((a.squares + b.squares) / df * (1 / a.n + 1 / b.n));
+    return stat_t_p(fabs(a.mean - b.mean) / se, df);
+}
+
 double stat_mean_p(const double *x, size_t n_x, const double *y, size_t n_y)
 {
     stat_sample a = stat_sample_of(x, n_x), b = stat_sample_of(y, n_y);
-    if (!n_x || !n_y || n_x + n_y < 3) return 1;
-    double away = fabs(a.mean - b.mean), se = stat_pooled_error(a, b);
-    if (away <= 0) return 1;
-    return stat_t_p(away / se, (double)(n_x + n_y - 2));
+    if (!n_x || !n_y || n_x + n_y < 3 || a.mean == b.mean) return 1;
+    return n_x > 1 && n_y > 1 ? welch_p(a, b) : student_p(a, b);
 }
 
 stat_sample stat_sample_of(const double *x, size_t n)
@@ -124,12 +140,6 @@ stat_sample stat_sample_of(const double *x, size_t n)
     for (size_t i = 0; i < n; i++) s.mean += x[i] / s.n;
     for (size_t i = 0; i < n; i++) s.squares += (x[i] - s.mean) * (x[i] - s.mean);
     return s;
-}
-
-double stat_pooled_error(stat_sample a, stat_sample b)
-{
-    double df = a.n + b.n - 2;
-    return df > 0 ? sqrt((a.squares + b.squares) / df * (1 / a.n + 1 / b.n)) : INFINITY;
 }
 
 /* ---- many comparisons ---- */

@@ -1,7 +1,7 @@
 /* query/stat.h - did it change, or is it noise: tests for counts of samples and for runs.  Pure.
  *
  *   counts:  a in t_a against b in t_b     exact conditional binomial test of two Poisson rates
- *   runs:    x_1 .. x_n against y_1 .. y_m  Student's t with the pooled variance
+ *   runs:    x_1 .. x_n against y_1 .. y_m  Welch's t-test, Student's for a side of one run
  *
  * The first knows the noise of sampling alone, the second whatever made runs of one side differ.  Both give
  * two-sided p-values.  Where every cell of the first holds many counts the exact sum is replaced by the
@@ -23,8 +23,6 @@ typedef struct stat_sample {
 } stat_sample;
 
 stat_sample stat_sample_of(const double *x, size_t n);
-/* Standard error of the difference of the two means; infinite with fewer than three numbers. */
-double stat_pooled_error(stat_sample a, stat_sample b);
 
 /* Two-sided p-value of Student's t. */
 double stat_t_p(double t, double df);

@@ -83,6 +83,11 @@ static void test_mean(void **state)
     near(stat_mean_p(x, 3, y, 3), stat_t_p(4.898979485566356, 4), 1e-12);
     near(stat_mean_p(y, 3, x, 3), stat_mean_p(x, 3, y, 3), 1e-12);
     near(stat_mean_p(x, 1, y, 3), stat_t_p(5 / sqrt(4.0 / 3), 2), 1e-12); /* one run before */
+    /* R: t.test(c(10, 12, 11), c(13, 19, 25, 31)), df = 3.1325 by Welch and Satterthwaite */
+    const double z[] = {13, 19, 25, 31};
+    double u = 1.0 / 3, v = 60.0 / 4, df = (u + v) * (u + v) / (u * u / 2 + v * v / 3);
+    near(df, 3.13249, 1e-5);
+    near(stat_mean_p(x, 3, z, 4), stat_t_p(11 / sqrt(u + v), df), 1e-12);
     assert_true(stat_mean_p(x, 3, x, 3) == 1);
     assert_true(stat_mean_p(x, 1, y, 1) == 1 && stat_mean_p(x, 0, y, 3) == 1);
     assert_true(stat_mean_p((const double[]){1, 1}, 2, (const double[]){2, 2}, 2) == 0);
