@@ -132,8 +132,21 @@ static bool compare(comparison *x, err *e)
            judge_gates(x, e);
 }
 
+/* Types of one unit may be meant to be compared; nobody should do it without knowing. */
+static void note_types(comparison *x)
+{
+    str before = x->before.v[0].v->type, after = x->after.v[0].v->type;
+    if (!str_eq(before, after))
+        cli_note(x->q.c, "the types differ: %.*s before, %.*s after (--sample-type)",
+                 STR_ARG(before), STR_ARG(after));
+}
+
 static exit_code verdict(const comparison *x)
 {
+    if (x->q.c->o.fail_on_regression && x->d.untested) {
+        cli_fail(x->q.c, EXIT_BAD_INPUT, "a regression cannot be ruled out: %s", x->d.untested);
+        return x->q.c->worst;
+    }
     for (size_t i = 0; i < x->n_gates; i++)
         if (!x->gates[i].r.passed) return EXIT_GATE;
     return x->q.c->o.fail_on_regression && diff_regressed(&x->d) ? EXIT_GATE : x->q.c->worst;
@@ -146,6 +159,7 @@ static exit_code answer(comparison *x, cli *c)
         cli_fail_err(c, x->at, &e);
         return c->worst;
     }
+    note_types(x);
     if (c->o.json)
         diff_json(x);
     else

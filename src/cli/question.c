@@ -205,9 +205,33 @@ static bool keep_newest(const question *q, input *in, size_t n, arena *a, err *e
     return true;
 }
 
+static bool has_type(const model *m, str type, str unit)
+{
+    for (size_t i = 0; i < m->profiles.n; i++) {
+        const value_type *t = &m->profiles.v[i].sample_type;
+        if (str_eq(dict_str(&m->dict, t->type), type) && str_eq(dict_str(&m->dict, t->unit), unit))
+            return true;
+    }
+    return false;
+}
+
+/* "cpu/nanoseconds" of the question's own view; nothing at the budget. */
+static str type_of_view(const question *q, arena *a)
+{
+    size_t n = q->v.type.n + 1 + q->v.unit.n;
+    char *text = arena_array(a, n, 1);
+    if (!text) return (str){0};
+    memcpy(text, q->v.type.p, q->v.type.n);
+    text[q->v.type.n] = '/';
+    if (q->v.unit.n) memcpy(text + q->v.type.n + 1, q->v.unit.p, q->v.unit.n);
+    return (str){text, q->v.unit.n ? n : q->v.type.n};
+}
+
 bool question_add(const question *q, input *in, view *v, err *e)
 {
     select_opts o = question_select(q, in);
+    if (!o.sample_type.n && q->v.type.n && has_type(&in->doc.model, q->v.type, q->v.unit))
+        o.sample_type = type_of_view(q, &in->arena);
     return keep_newest(q, in, 1, &in->arena, e) && view_add(v, &in->doc.model, &o, 1, e);
 }
 

@@ -27,7 +27,8 @@ typedef struct question {
 bool question_open(question *q, cli *c, const char **paths, size_t n, granularity by);
 /* One more input for the same question: what it is compared with.  Closed by the caller.  false: reported. */
 bool question_input(const question *q, cli *c, const char *path, input *in);
-/* Adds it to a view over q->frames, like an input of the question alone. */
+/* Adds it to a view over q->frames, like an input of the question alone; unless an option says the type, that of the
+ * question if it has such profiles. */
 NODISCARD bool question_add(const question *q, input *in, view *v, err *e);
 /* q->o as far as it still has to choose from this input. */
 select_opts question_select(const question *q, const input *in);

@@ -247,7 +247,8 @@ static bool all_counted(const recordings *r)
 static const char *why_untested(const recordings *r, const diff *d)
 {
     if (!d->sum_before && !d->sum_after) return "both sides are empty";
-    if (!all_counted(r)) return "a side is empty or has negative values: these are no samples";
+    if (!all_counted(r))
+        return "a side is empty or has negative values, which cannot be counted as samples";
     return NULL;
 }
 
