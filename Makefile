@@ -7,9 +7,10 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 FUZZ_S  ?= 60
 TORTURE_S ?= 1800
+DIFF_PAIRS ?= 50
 SOAK_MIN ?= 60
 
-.PHONY: build run test test-real bench soak fuzz torture lint format asan tsan coverage install uninstall test-install clean help
+.PHONY: build run test test-real test-install test-diff bench soak fuzz torture lint format asan tsan coverage install uninstall clean help
 .NOTPARALLEL:
 
 build: ## build/kiln and build/libkiln.so (the default)
@@ -49,6 +50,11 @@ test-real: ## programs from Debian, without the agent and with it: same behaviou
 	@tests/real/run --install
 	@tools/need --optional debootstrap
 	@tests/real/bare
+
+test-diff: ## kiln diff on real recordings under load: DIFF_PAIRS (50) pairs of one program, 20 planted slowdowns (30 min)
+	@tools/need test
+	@tools/build gcc
+	@tests/real/diff --pairs $(DIFF_PAIRS)
 
 lint: ## clang-tidy, shellcheck, clang-format (slow)
 	@tools/need lint

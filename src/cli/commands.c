@@ -133,24 +133,32 @@ static const command all_commands[COMMAND_COUNT] = {
         {
             .name = "diff",
             .args = "BEFORE AFTER",
-            .summary = "show what changed between two profiles beyond sampling noise",
+            .summary = "show what changed in cost between two profiles beyond noise",
             .about =
-                "Compares two profiles function by function, as shares of their sums or, with "
-                "--absolute, over recorded time. Shows what changed more than two runs of one "
-                "program would; each change is tested, and the tests together keep the stated rate "
-                "of false discoveries. --unchanged shows the rest.\n\n"
-                "For CI: --gate and --fail-on-regression exit with 4. The smallest growth that "
-                "these "
-                "runs could show is printed, so that silence can be judged.",
-            .examples = {{"What did the change do?", "kiln diff before.otlp after.otlp"},
-                         {"In CI", "kiln diff --fail-on-regression main.pprof branch.pprof"},
-                         {"Hold a budget",
-                          "kiln diff --gate 'json::parse<=4%' main.pprof branch.pprof"},
-                         {"Of a server, this hour and before",
-                          "kiln diff 'http://host:4040?end=now-1h' "
-                          "'http://host:4040?start=now-1h'"}},
+                "Compares what the total and each function cost, per run, per second or per what "
+                "--per "
+                "says. Each change is tested, and the tests together keep the stated rate of false "
+                "discoveries. --unchanged shows the rest; --shares shows shares, which are never a "
+                "verdict.\n\n"
+                "Of one recording a side it is not known how much runs of the same program differ: "
+                "5 % "
+                "is assumed (--spread). --before A... --after B... takes several recordings a side "
+                "and "
+                "measures it.\n\n"
+                "For CI: --gate and --fail-on-regression exit with 4, and a gate that names "
+                "nothing "
+                "with 2. The smallest growth that these runs could show is printed, so that "
+                "silence "
+                "can be judged.",
+            .examples =
+                {{"What did the change do?", "kiln diff before.otlp after.otlp"},
+                 {"In CI, five runs a side",
+                  "kiln diff --fail-on-regression --before main*.otlp --after branch*.otlp"},
+                 {"Hold a budget", "kiln diff --gate 'json::parse<=+10%' main.pprof branch.pprof"},
+                 {"Of a store, this hour and before",
+                  "kiln diff --per second 'store?end=now-1h' 'store?start=now-1h'"}},
             .operands = OPERAND_FILES,
-            .min_args = 2,
+            .min_args = 0, /* --before and --after take them, too */
             .max_args = 2,
             .run = cmd_diff,
         },

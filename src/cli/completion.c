@@ -9,6 +9,11 @@ static bool is_listed(const option_desc *d)
     return d->kind == OPTION_CHOICE || d->kind == OPTION_READS || d->kind == OPTION_WRITES;
 }
 
+static bool is_path(const option_desc *d)
+{
+    return d->kind == OPTION_PATH || d->kind == OPTION_MANY;
+}
+
 /* ---- bash ---- */
 
 static void bash_options(buf *b, const command *c)
@@ -36,7 +41,7 @@ static void bash_values(buf *b)
             option_choices(b, &o[i]);
             buf_z(b, "' ;;\n");
         } else {
-            buf_printf(b, ") %s ;;\n", o[i].kind == OPTION_PATH ? "files=1" : "return");
+            buf_printf(b, ") %s ;;\n", is_path(&o[i]) ? "files=1" : "return");
         }
     }
 }
@@ -111,7 +116,8 @@ static void zsh_text(buf *b, const char *text)
 
 static void zsh_option(buf *b, const option_desc *d)
 {
-    const char *repeat = d->kind == OPTION_LIST || d->kind == OPTION_EACH ? "*" : "";
+    const char *repeat =
+        d->kind == OPTION_LIST || d->kind == OPTION_EACH || d->kind == OPTION_MANY ? "*" : "";
     for (int form = d->letter ? 0 : 1; form < 2; form++) {
         if (form == 0)
             buf_printf(b, "        '%s-%c%s[", repeat, d->letter, d->arg ? "+" : "");
@@ -125,7 +131,7 @@ static void zsh_option(buf *b, const option_desc *d)
         if (d->arg) {
             buf_printf(b, d->kind == OPTION_MAYBE ? "::%s:" : ":%s:", d->arg);
             if (is_listed(d)) buf_putc(b, '('), option_choices(b, d), buf_putc(b, ')');
-            if (d->kind == OPTION_PATH || d->kind == OPTION_MAYBE) buf_z(b, "_files");
+            if (is_path(d) || d->kind == OPTION_MAYBE) buf_z(b, "_files");
         }
         buf_z(b, "' \\\n");
     }

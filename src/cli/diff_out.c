@@ -1,6 +1,8 @@
 #include "cli/diff_out.h"
 
 #include "draw/text.h"
+#include "draw/verdict.h"
+#include "query/unit.h"
 #include "wire/json.h"
 
 #include "base/ban.h"
@@ -10,37 +12,38 @@ enum { LEFT = 60 }; /* columns before the name */
 
 /* ---- for people ---- */
 
-static double whole(const comparison *x, bool after)
+static double share_of(int64_t v, int64_t sum) { return sum ? 100 * (double)v / (double)sum : 0; }
+
+static const char *amount_text(const comparison *x, double v, char out[HUMAN_MAX])
 {
-    return (double)(after ? x->d.sum_after : x->d.sum_before);
+    if (v == 0) return snprintf(out, HUMAN_MAX, "0"), out;
+    if (x->q.c->o.unit) return question_value(&x->q, (int64_t)llround(v), out);
+    return human_amount(v, x->q.v.unit, out);
 }
 
-/* A side of a row: its share, or in absolute mode its value. */
+/* A side of a row: its amount, or with --shares its share. */
 static const char *side_text(const comparison *x, bool after, int64_t v, char out[HUMAN_MAX])
 {
-    if (x->q.c->o.absolute) return question_value(&x->q, v, out);
-    double all = whole(x, after);
-    snprintf(out, HUMAN_MAX, "%.2f%%", all != 0 ? 100 * (double)v / all : 0);
+    const diff *d = &x->d;
+    if (!x->q.c->o.shares) return amount_text(x, after ? diff_after(d, v) : diff_before(d, v), out);
+    snprintf(out, HUMAN_MAX, "%.2f%%", share_of(v, after ? d->sum_after : d->sum_before));
     return out;
 }
 
-/* "+2.61%": points of the new profile, or the value; "~" before what may be noise. */
-static const char *change_text(const comparison *x, double change, diff_verdict v,
+/* What is between the two sides, and "~" before what may be noise. */
+static const char *change_text(const comparison *x, double change, double points, diff_verdict v,
                                char out[HUMAN_MAX])
 {
     char value[HUMAN_MAX];
     const char *mark = v == DIFF_NOISE && change != 0 ? "~" : "";
-    if (x->q.c->o.absolute) {
-        question_value(&x->q, (int64_t)llround(fabs(change)), value);
+    if (x->q.c->o.shares)
+        snprintf(out, HUMAN_MAX, "%s%+.2f", mark, points);
+    else
         snprintf(out, HUMAN_MAX, "%s%s%.40s", mark,
                  change < 0   ? "-"
                  : change > 0 ? "+"
                               : "",
-                 value);
-    } else {
-        double all = whole(x, true);
-        snprintf(out, HUMAN_MAX, "%s%+.2f", mark, all != 0 ? 100 * change / all : 0);
-    }
+                 amount_text(x, fabs(change), value));
     return out;
 }
 
@@ -55,17 +58,29 @@ static paint paint_of(diff_verdict v)
     return PAINT_OFF;
 }
 
-static void put_change(comparison *x, double change, diff_verdict v)
+/* Counts are shown as whole numbers where they are large; the change is that of the numbers on the screen. */
+static double shown_amount(const comparison *x, double v)
 {
-    char text[HUMAN_MAX];
+    return unit_counts(x->q.v.unit) && fabs(v) >= 100 ? round(v) : v;
+}
+
+static void put_part(comparison *x, int64_t before, int64_t after, diff_verdict v)
+{
+    buf *b = &x->q.c->out;
+    char t1[HUMAN_MAX], t2[HUMAN_MAX];
     bool color = x->q.c->term.color;
-    buf_printf(&x->q.c->out, " %s%9s%s", paint_on(color, paint_of(v)),
-               change_text(x, change, v, text), paint_on(color, PAINT_OFF));
+    double points = share_of(after, x->d.sum_after) - share_of(before, x->d.sum_before);
+    double change =
+        shown_amount(x, diff_after(&x->d, after)) - shown_amount(x, diff_before(&x->d, before));
+    buf_printf(b, "%9s %9s", side_text(x, false, before, t1), side_text(x, true, after, t2));
+    buf_printf(b, " %s%9s%s", paint_on(color, paint_of(v)), change_text(x, change, points, v, t1),
+               paint_on(color, PAINT_OFF));
 }
 
 static const char *sign_of(const diff_row *r)
 {
     diff_verdict v = r->flat != DIFF_NOISE ? r->flat : r->cum;
+    if (r->moved) return "→";
     switch (v) {
     case DIFF_GREW: return "▲";
     case DIFF_SHRANK: return "▼";
@@ -75,70 +90,115 @@ static const char *sign_of(const diff_row *r)
     return " ";
 }
 
+static str name_of(const diff *d, const diff_row *r)
+{
+    return r->frame == NO_FRAME ? STR("total") : frame_label(d->frames, r->frame);
+}
+
 static void put_row(comparison *x, const diff_row *r, size_t width)
 {
     buf *b = &x->q.c->out;
-    char t1[HUMAN_MAX], t2[HUMAN_MAX];
-    buf_printf(b, "%9s %9s", side_text(x, false, r->before.flat, t1),
-               side_text(x, true, r->after.flat, t2));
-    put_change(x, r->flat_change, r->flat);
-    buf_printf(b, "%9s %9s", side_text(x, false, r->before.cum, t1),
-               side_text(x, true, r->after.cum, t2));
-    put_change(x, r->cum_change, r->cum);
+    put_part(x, r->before.flat, r->after.flat, r->flat);
+    put_part(x, r->before.cum, r->after.cum, r->cum);
     buf_printf(b, " %s ", sign_of(r));
-    text_clipped(b, frame_label(x->d.frames, r->frame),
-                 width == SIZE_MAX ? SIZE_MAX : width - LEFT);
+    text_clipped(b, name_of(&x->d, r), width == SIZE_MAX ? SIZE_MAX : width - LEFT);
     buf_putc(b, '\n');
 }
 
+static void put_side(buf *b, const compared *s)
+{
+    buf_z(b, input_name(s->path[0]));
+    if (s->n > 1) buf_printf(b, " and %zu more", s->n - 1);
+}
+
+/* The sentence: what was compared, per what, and how sure it is. */
 static void put_head(comparison *x)
 {
     buf *b = &x->q.c->out;
-    char before[HUMAN_MAX], after[HUMAN_MAX];
+    bool color = x->q.c->term.color;
+    put_side(b, &x->before);
+    buf_z(b, " -> ");
+    put_side(b, &x->after);
+    buf_z(b, ", ");
+    buf_z(b, paint_on(color, PAINT_BOLD));
+    verdict_sentence(b, &x->d, &x->per, x->q.v.type, x->q.v.unit);
+    buf_z(b, paint_on(color, PAINT_OFF));
+    buf_putc(b, '\n');
+}
+
+static void put_counts(comparison *x)
+{
+    buf *b = &x->q.c->out;
     const diff *d = &x->d;
-    buf_printf(b, "%s -> %s: %.*s, %s and %s", input_name(x->base.path),
-               input_name(x->q.in[0].path), STR_ARG(x->q.v.type),
-               question_value(&x->q, d->sum_before, before),
-               question_value(&x->q, d->sum_after, after));
-    if (!d->untested)
-        buf_printf(b, " (%.0f and %.0f samples)", d->samples_before, d->samples_after);
-    buf_z(b, x->q.c->o.absolute ? ", absolute\n" : ", compared as shares\n");
+    buf_printf(b, "%zu of %zu frames changed, %zu grew", d->n_changed, d->n, d->n_grew);
+    if (d->n_moved) buf_printf(b, ", %zu moved (→ inlined or renamed)", d->n_moved);
+    buf_printf(b, "; at most %g %% of such finds are chance\n", d->fdr * 100);
+}
+
+/* Detectable growth; "nothing" where no growth would show. */
+static const char *seen_text(const diff *d, double share, char out[VERDICT_PERCENT])
+{
+    double growth = diff_detectable(d, share);
+    if (growth < 100) return verdict_percent(growth, false, out);
+    snprintf(out, VERDICT_PERCENT, "more than 100 times");
+    return out;
 }
 
 static void put_foot(comparison *x)
 {
     buf *b = &x->q.c->out;
     const diff *d = &x->d;
+    char all[VERDICT_PERCENT], some[VERDICT_PERCENT], few[VERDICT_PERCENT];
     if (d->untested) {
-        buf_printf(b, "%zu of %zu frames differ; not tested: %s\n", d->n_changed, d->n,
-                   d->untested);
+        buf_printf(b, "%zu of %zu frames differ\n", d->n_changed, d->n);
         return;
     }
-    buf_printf(b, "%zu of %zu frames changed, %zu grew; at most %g %% of such finds are chance\n",
-               d->n_changed, d->n, d->n_grew, d->fdr * 100);
+    put_counts(x);
+    verdict_noise(b, d);
+    buf_z(
+        b,
+        d->measured
+            ? "\n"
+            : " (--spread);\n  several recordings a side measure it: --before A... --after B...\n");
     buf_printf(
-        b, "seen four times in five: a growth of %.2g points for a frame at 10 %%, %.2g at 1 %%\n",
-        100 * diff_detectable(d, 0.1), 100 * diff_detectable(d, 0.01));
+        b,
+        "seen four times in five: growth of the total by %s, of a frame at 10 %% by %s, at 1 "
+        "%% by %s\n",
+        seen_text(d, 1, all), seen_text(d, 0.1, some), seen_text(d, 0.01, few));
+}
+
+static void put_got(comparison *x, const gated *g, double v)
+{
+    buf *b = &x->q.c->out;
+    char text[HUMAN_MAX], percent[VERDICT_PERCENT];
+    if (g->g.kind == GATE_VALUE)
+        buf_z(b, amount_text(x, v, text));
+    else
+        buf_z(b, verdict_percent(v, g->g.kind == GATE_GROWTH, percent));
 }
 
 static void put_gate(comparison *x, const gated *g)
 {
     buf *b = &x->q.c->out;
     bool color = x->q.c->term.color;
-    char value[HUMAN_MAX];
+    char smallest[VERDICT_PERCENT];
     buf_printf(b, "gate %.*s: ", STR_ARG(g->g.text));
-    if (g->g.kind == GATE_VALUE)
-        buf_z(b, question_value(&x->q, (int64_t)llround(g->r.got), value));
-    else if (isinf(g->r.got))
-        buf_z(b, "new");
+    if (g->r.missing)
+        buf_z(b, "names nothing on either side");
     else
-        buf_printf(b, "%s%.2f %%", g->g.kind == GATE_GROWTH && g->r.got >= 0 ? "+" : "",
-                   100 * g->r.got);
-    if (g->g.kind == GATE_SHARE && g->r.margin > 0) buf_printf(b, " ± %.2f", 100 * g->r.margin);
+        put_got(x, g, g->r.got);
+    if (g->r.known && !g->r.missing) {
+        buf_z(b, " (95 % interval: ");
+        put_got(x, g, g->r.low);
+        buf_z(b, " to ");
+        put_got(x, g, g->r.high);
+        buf_putc(b, ')');
+    }
     buf_printf(b, ", %s%s%s", paint_on(color, g->r.passed ? PAINT_GREEN : PAINT_RED),
                g->r.passed ? "passed" : "FAILED", paint_on(color, PAINT_OFF));
-    if (g->r.smallest > 0)
-        buf_printf(b, "; smallest growth that would show: %.2g points", 100 * g->r.smallest);
+    if (isfinite(g->r.smallest) && g->g.kind == GATE_GROWTH)
+        buf_printf(b, "; smallest growth that would show: %s",
+                   verdict_percent(g->r.smallest, false, smallest));
     buf_putc(b, '\n');
 }
 
@@ -179,11 +239,10 @@ void diff_text(comparison *x)
     buf *b = &x->q.c->out;
     shown s = choose_rows(x);
     put_head(x);
-    if (s.n) {
-        buf_printf(b, "%9s%29s\n", "self", "cum");
-        buf_printf(b, "%9s %9s %9s%9s %9s %9s\n", "before", "after", "change", "before", "after",
-                   "change");
-    }
+    buf_printf(b, "%9s%29s\n", "self", "cum");
+    buf_printf(b, "%9s %9s %9s%9s %9s %9s\n", "before", "after", "change", "before", "after",
+               "change");
+    put_row(x, &x->d.total, question_width(x->q.c));
     for (size_t i = 0; i < s.n; i++) put_row(x, s.v[i], question_width(x->q.c));
     if (s.n_more) buf_printf(b, "%zu more (--nodecount)\n", s.n_more);
     if (s.n_small) buf_printf(b, "%zu small ones left out (--nodefraction)\n", s.n_small);
@@ -220,26 +279,39 @@ static void put_text(json_out *o, const char *key, str v)
     json_put_str(o, v);
 }
 
-static void put_part(json_out *o, const char *key, int64_t before, int64_t after, double change,
-                     double q, diff_verdict v)
+static void put_verdict(const diff *d, json_out *o, const char *key, int64_t before, int64_t after,
+                        double change, double q, diff_verdict v)
 {
     json_put_key(o, str_of(key));
     json_put_object(o);
-    put_integer(o, "before", before);
-    put_integer(o, "after", after);
+    put_number(o, "before", diff_before(d, before));
+    put_number(o, "after", diff_after(d, after));
     put_number(o, "change", change);
     put_number(o, "q", q);
     put_text(o, "verdict", str_of(verdict_name(v)));
     json_put_object_end(o);
 }
 
+static void put_flag(json_out *o, const char *key, bool v)
+{
+    json_put_key(o, str_of(key));
+    json_put_bool(o, v);
+}
+
 static void put_row_json(comparison *x, json_out *o, const diff_row *r)
 {
     o->flat_at = o->depth + 1; /* a row is a line */
     json_put_object(o);
-    put_part(o, "flat", r->before.flat, r->after.flat, r->flat_change, r->flat_q, r->flat);
-    put_part(o, "cum", r->before.cum, r->after.cum, r->cum_change, r->cum_q, r->cum);
-    frame_json(o, x->d.frames, r->frame);
+    put_verdict(&x->d, o, "flat", r->before.flat, r->after.flat, r->flat_change, r->flat_q,
+                r->flat);
+    put_verdict(&x->d, o, "cum", r->before.cum, r->after.cum, r->cum_change, r->cum_q, r->cum);
+    if (r->moved) put_flag(o, "moved", true);
+    if (r->frame == NO_FRAME) {
+        put_flag(o, "total", true);
+        put_text(o, "name", STR("total"));
+    } else {
+        frame_json(o, x->d.frames, r->frame);
+    }
     json_put_object_end(o);
 }
 
@@ -251,37 +323,75 @@ static void put_gate_json(json_out *o, const gated *g)
     put_text(o, "gate", g->g.text);
     put_text(o, "kind", str_of(kinds[g->g.kind]));
     put_number(o, "got", g->r.got);
-    put_number(o, "limit", g->g.limit);
+    put_number(o, "low", g->r.known ? g->r.low : NAN);
+    put_number(o, "high", g->r.known ? g->r.high : NAN);
+    put_number(o, "limit", g->r.limit);
     put_number(o, "share", g->r.share);
-    put_number(o, "margin", g->r.margin);
     put_number(o, "smallest_visible_growth", g->r.smallest);
-    json_put_key(o, STR("passed"));
-    json_put_bool(o, g->r.passed);
+    put_flag(o, "missing", g->r.missing);
+    put_flag(o, "passed", g->r.passed);
     json_put_object_end(o);
+}
+
+static void put_paths(json_out *o, const char *key, const compared *s)
+{
+    json_put_key(o, str_of(key));
+    json_put_array_flat(o);
+    for (size_t i = 0; i < s->n; i++) input_path_json(o, s->path[i]);
+    json_put_array_end(o);
+}
+
+static void put_sentence(comparison *x, json_out *o)
+{
+    buf b = {0};
+    verdict_sentence(&b, &x->d, &x->per, x->q.v.type, x->q.v.unit);
+    put_text(o, "sentence", buf_view(&b));
+    buf_free(&b);
+}
+
+static void put_summary(comparison *x, json_out *o)
+{
+    const diff *d = &x->d;
+    diff_growth g = diff_growth_of(d, (double)d->sum_before, (double)d->sum_after);
+    put_text(o, "mode", STR("cost"));
+    put_text(o, "per", x->per.text);
+    put_number(o, "per_before", d->per_before);
+    put_number(o, "per_after", d->per_after);
+    put_integer(o, "sum_before", d->sum_before);
+    put_integer(o, "sum_after", d->sum_after);
+    put_number(o, "growth", g.v);
+    put_number(o, "growth_low", g.known ? g.low : NAN);
+    put_number(o, "growth_high", g.known ? g.high : NAN);
+    put_flag(o, "uniform", d->uniform);
+    put_number(o, "samples_before", d->samples_before);
+    put_number(o, "samples_after", d->samples_after);
+    put_number(o, "false_discovery_rate", d->fdr);
+    put_flag(o, "spread_measured", d->measured);
+    put_number(o, "spread", d->measured ? d->run_spread : d->spread);
+    put_number(o, "smallest_visible_growth", diff_detectable(d, 1));
+    put_integer(o, "tests", (int64_t)d->n_tests);
+    put_integer(o, "changed", (int64_t)d->n_changed);
+    put_integer(o, "grew", (int64_t)d->n_grew);
+    put_integer(o, "moved", (int64_t)d->n_moved);
+    put_flag(o, "regressed", diff_regressed(d));
+    if (d->untested) put_text(o, "untested", str_of(d->untested));
 }
 
 void diff_json(comparison *x)
 {
     json_out o = {.b = &x->q.c->out, .pretty = true};
-    const diff *d = &x->d;
     json_put_object(&o);
     question_head_json(&x->q, &o);
     json_put_key(&o, STR("base"));
-    input_path_json(&o, x->base.path);
-    put_text(&o, "mode", x->q.c->o.absolute ? STR("absolute") : STR("normalised"));
-    put_integer(&o, "sum_before", d->sum_before);
-    put_integer(&o, "sum_after", d->sum_after);
-    put_number(&o, "scale", d->scale);
-    put_number(&o, "samples_before", d->samples_before);
-    put_number(&o, "samples_after", d->samples_after);
-    put_number(&o, "false_discovery_rate", d->fdr);
-    put_integer(&o, "tests", (int64_t)d->n_tests);
-    put_integer(&o, "changed", (int64_t)d->n_changed);
-    put_integer(&o, "grew", (int64_t)d->n_grew);
-    if (d->untested) put_text(&o, "untested", str_of(d->untested));
+    input_path_json(&o, x->before.path[0]);
+    put_paths(&o, "before", &x->before);
+    put_paths(&o, "after", &x->after);
+    put_sentence(x, &o);
+    put_summary(x, &o);
     json_put_key(&o, STR("rows"));
     json_put_array(&o);
     shown s = choose_rows(x);
+    put_row_json(x, &o, &x->d.total);
     for (size_t i = 0; i < s.n; i++) put_row_json(x, &o, s.v[i]);
     json_put_array_end(&o);
     put_integer(&o, "left_out", (int64_t)(s.n_small + s.n_more));

@@ -3,6 +3,7 @@
 #include "cli/question.h"
 #include "query/diff.h"
 #include "query/gate.h"
+#include "query/per.h"
 
 enum { GATES_MAX = 32 };
 
@@ -11,11 +12,21 @@ typedef struct gated {
     gate_result r;
 } gated;
 
-/* The new profile is the question itself; the old one is a second view over its frames. */
+/* Recordings of one side. */
+typedef struct compared {
+    const char **path;
+    input *in; /* before: own; after: the question's */
+    view *view;
+    recording *v;
+    size_t n;
+} compared;
+
+/* The new side is the question itself; the old one is more views over its frames. */
 typedef struct comparison {
     question q;
-    input base;
-    view before;
+    per per;
+    compared before, after;
+    const char *at; /* the recording that is looked at, for errors; NULL: none */
     diff d;
     gated gates[GATES_MAX];
     size_t n_gates;

@@ -41,7 +41,7 @@ static bool compare(picture *p, err *e)
     view before;
     select_opts chosen = question_select(q, &p->base);
     view_init(&before, &q->frames, &q->arena);
-    return tree_of(&q->v, &o, &q->arena, &p->after, e) && view_add(&before, m, &chosen, 1, e) &&
+    return tree_of(&q->v, &o, &q->arena, &p->after, e) && question_add(q, &p->base, &before, e) &&
            tree_of(&before, &o, &q->arena, &p->before, e) && view_add(&q->v, m, &chosen, 1, e) &&
            tree_of(&q->v, &o, &q->arena, &p->all, e);
 }

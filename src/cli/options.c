@@ -291,17 +291,32 @@ static const option_desc all_options[] = {
      "Leave out calls below this part of the sum (default 0.001)."},
     {"no-trim", 0, OPTION_FLAG, AT(no_trim), IN(TOP) | IN(TREE) | IN(DIFF), NULL, NULL,
      "Leave nothing out."},
-    {"absolute", 0, OPTION_FLAG, AT(absolute), IN(DIFF), NULL, NULL,
-     "Compare values over recorded time instead of shares of the sum."},
+    {"before", 0, OPTION_MANY, AT(before), IN(DIFF), "FILE...", NULL,
+     "Recordings of the old side, several of the same work: the test is then made between runs, "
+     "and "
+     "how much runs differ is measured. Needs --after."},
+    {"after", 0, OPTION_MANY, AT(after), IN(DIFF), "FILE...", NULL, "Recordings of the new side."},
+    {"per", 0, OPTION_TEXT, AT(per), IN(DIFF), "WHAT", NULL,
+     "What amounts are divided by: run (default: recordings of the same work), second (services), "
+     "attribute:KEY (a number of the resource or profile), N,M (before and after, such as requests "
+     "served), calibration:FRAME (the same work on two machines)."},
+    {"absolute", 0, OPTION_FLAG, AT(absolute), IN(DIFF), NULL, NULL, "The same as --per second."},
+    {"shares", 0, OPTION_FLAG, AT(shares), IN(DIFF), NULL, NULL,
+     "Show shares of the sum instead of amounts. Verdicts are of amounts all the same."},
     {"unchanged", 0, OPTION_FLAG, AT(unchanged), IN(DIFF), NULL, NULL,
      "Show the frames that did not change too; ~ marks what may be noise."},
     {"gate", 0, OPTION_EACH, AT(gates), IN(DIFF), "LIMIT", NULL,
-     "Exit with 4 unless the new profile keeps it: 'parse<=4%' (its share), 'parse<=+4%' (growth "
-     "of its share), 'parse<=200ms' (its value). May be given several times."},
+     "Exit with 4 unless the new side keeps it: 'parse<=+10%' (growth of its cost), 'parse<=200ms' "
+     "(its cost), 'parse<=4%' (its share), 'total<=+5%'. May be given several times."},
+    {"gate-missing-ok", 0, OPTION_FLAG, AT(gate_missing_ok), IN(DIFF), NULL, NULL,
+     "A gate that names nothing on either side is kept. Without this it is an error."},
     {"fail-on-regression", 0, OPTION_FLAG, AT(fail_on_regression), IN(DIFF), NULL, NULL,
-     "Exit with 4 when a frame grew beyond noise."},
+     "Exit with 4 when the cost of the total or of a frame grew beyond noise."},
     {"false-discoveries", 0, OPTION_FRACTION, AT(fdr), IN(DIFF), "F", NULL,
      "How much of what is called a change may be chance (default 5%)."},
+    {"spread", 0, OPTION_FRACTION, AT(spread), IN(DIFF), "F", NULL,
+     "How much runs of one program differ, a standard deviation; assumed where fewer than four "
+     "recordings cannot show it (default 5%)."},
     {"noise", 0, OPTION_COUNT, AT(noise), IN(DIFF), "N", NULL,
      "Count N neighbouring samples as one, where they say the same thing (default 1)."},
     {"step", 0, OPTION_TEXT, AT(step), IN(SERIES), "TIME", NULL,

@@ -58,10 +58,11 @@ typedef struct cli_options {
     option_fraction nodefraction, edgefraction;
 
     /* diff */
-    bool absolute, unchanged, fail_on_regression;
-    option_fraction fdr;
+    bool absolute, unchanged, fail_on_regression, gate_missing_ok, shares;
+    const char *per;
+    option_fraction fdr, spread;
     option_count noise;
-    option_list gates;
+    option_list gates, before, after;
 
     /* run */
     bool heap, wall, no_html;
@@ -96,6 +97,7 @@ typedef enum option_kind {
     OPTION_SIZE,     /* uint64_t bytes: "64M", "1GiB", "1048576" */
     OPTION_LIST,     /* option_list: commas and repetition both add */
     OPTION_EACH,     /* option_list: only repetition adds, a comma is text */
+    OPTION_MANY,     /* option_list: files, up to the next option */
     OPTION_COUNT,    /* option_count: a whole number */
     OPTION_FRACTION, /* option_fraction: 0.005, or 0.5% */
 } option_kind;

@@ -161,6 +161,7 @@ static bool assign(const option_desc *d, const char *value, cli_options *o, err 
     case OPTION_FLAG: *(bool *)field = true; return true;
     case OPTION_LIST: return add_to_list(field, value, ",", e);
     case OPTION_EACH:
+    case OPTION_MANY:
         if (!*value) return err_set(e, ERR_USAGE, "--%s needs a value", d->name);
         return add_to_list(field, value, "", e);
     case OPTION_COUNT: return take_count(d, value, field, e);
@@ -207,12 +208,14 @@ typedef struct parser {
     char **argv;
     const command *cmd;
     cli_options *o;
+    const option_desc *many; /* operands belong to it, until the next option */
     err *e;
 } parser;
 
 /* The value of an option: behind `=`, or the next argument. */
 static bool give(parser *p, const option_desc *d, const char *attached)
 {
+    p->many = d->kind == OPTION_MANY ? d : NULL;
     if (d->kind == OPTION_FLAG && attached)
         return err_set(p->e, ERR_USAGE, "--%s takes no value", d->name);
     if (d->kind == OPTION_MAYBE && !attached) attached = "";
@@ -299,6 +302,8 @@ bool options_parse(int argc, char **argv, const command **cmd, cli_options *o, c
         } else if (!p.cmd) {
             *cmd = p.cmd = command_named(a);
             ok = p.cmd || unknown_command(a, e);
+        } else if (p.many) {
+            ok = assign(p.many, a, o, e);
         } else {
             (*args)[(*n_args)++] = a;
             if (p.cmd->operands == OPERAND_PROGRAM) only_operands = true;

@@ -195,12 +195,51 @@ static bool weight_of(const question *q, size_t i, double *w, err *e)
     return !l->n || weight_parse(l->v[i], w, e);
 }
 
+/* Takes profiles out of n inputs that belong together which a newer one holds. */
+static bool keep_newest(const question *q, input *in, size_t n, arena *a, err *e)
+{
+    if (q->keep_replaced) return true;
+    if ((n > 1 || q->o.all || q->o.n_resources) && !drop_replaced(in, n, a, e)) return false;
+    for (size_t i = 0; q->o.all && i < n; i++)
+        if (!levels_keep_newest(&in[i].doc.model, a, e)) return false;
+    return true;
+}
+
+static bool has_type(const model *m, str type, str unit)
+{
+    for (size_t i = 0; i < m->profiles.n; i++) {
+        const value_type *t = &m->profiles.v[i].sample_type;
+        if (str_eq(dict_str(&m->dict, t->type), type) && str_eq(dict_str(&m->dict, t->unit), unit))
+            return true;
+    }
+    return false;
+}
+
+/* "cpu/nanoseconds" of the question's own view; nothing at the budget. */
+static str type_of_view(const question *q, arena *a)
+{
+    size_t n = q->v.type.n + 1 + q->v.unit.n;
+    char *text = arena_array(a, n, 1);
+    if (!text) return (str){0};
+    memcpy(text, q->v.type.p, q->v.type.n);
+    text[q->v.type.n] = '/';
+    if (q->v.unit.n) memcpy(text + q->v.type.n + 1, q->v.unit.p, q->v.unit.n);
+    return (str){text, q->v.unit.n ? n : q->v.type.n};
+}
+
+bool question_add(const question *q, input *in, view *v, err *e)
+{
+    select_opts o = question_select(q, in);
+    if (!o.sample_type.n && q->v.type.n && has_type(&in->doc.model, q->v.type, q->v.unit))
+        o.sample_type = type_of_view(q, &in->arena);
+    return keep_newest(q, in, 1, &in->arena, e) && view_add(v, &in->doc.model, &o, 1, e);
+}
+
 static bool make_view(question *q, granularity by, err *e)
 {
-    bool several = q->n_in > 1 || q->o.all || q->o.n_resources;
-    if (several && !q->keep_replaced && !drop_replaced(q->in, q->n_in, &q->arena, e)) return false;
-    for (size_t i = 0; q->o.all && !q->keep_replaced && i < q->n_in; i++)
-        if (!levels_keep_newest(&q->in[i].doc.model, &q->arena, e)) return false;
+    size_t together = q->apart ? 1 : q->n_in;
+    for (size_t i = 0; i < q->n_in; i += together)
+        if (!keep_newest(q, &q->in[i], together, &q->arena, e)) return false;
     q->by = chosen_granularity(&q->c->o, by);
     if (!frame_table_init(&q->frames, q->by, &q->arena, e)) return false;
     view_init(&q->v, &q->frames, &q->arena);
@@ -227,7 +266,9 @@ static void begin(question *q, cli *c)
     *q = (question){.c = c,
                     .o = {.by_sample = q->o.by_sample},
                     .brief = q->brief,
-                    .keep_replaced = q->keep_replaced};
+                    .keep_replaced = q->keep_replaced,
+                    .apart = q->apart,
+                    .schema = q->schema};
     q->arena.budget = c->o.max_memory ? c->o.max_memory : DEFAULT_MAX_MEMORY;
     q->arena.seed = c->seed;
 }

@@ -16,15 +16,20 @@ typedef struct question {
     bool lent;          /* the inputs are somebody else's */
     bool brief;         /* the head says what is shown, and not what else there is */
     bool keep_replaced; /* also cumulative profiles that a newer one holds (query/cumulative.h) */
+    bool apart;         /* inputs are recordings of their own: none holds a profile of another */
+    int schema;         /* of --json; 0: 1 */
     frame_table frames;
     view v;
 } question;
 
-/* Opens all inputs and makes the view.  `by` is used unless an option says otherwise; `o.by_sample` and
- * `keep_replaced` in `q` are what the command itself wants.  false: reported, nothing to close. */
+/* Opens all inputs and makes the view.  `by` is used unless an option says otherwise; `o.by_sample`,
+ * `keep_replaced`, `apart` and `schema` in `q` are what the command itself wants.  false: reported, nothing to close. */
 bool question_open(question *q, cli *c, const char **paths, size_t n, granularity by);
 /* One more input for the same question: what it is compared with.  Closed by the caller.  false: reported. */
 bool question_input(const question *q, cli *c, const char *path, input *in);
+/* Adds it to a view over q->frames, like an input of the question alone; unless an option says the type, that of the
+ * question if it has such profiles. */
+NODISCARD bool question_add(const question *q, input *in, view *v, err *e);
 /* q->o as far as it still has to choose from this input. */
 select_opts question_select(const question *q, const input *in);
 /* The same over an input that is open already and stays the caller's. */

@@ -123,7 +123,7 @@ static void put_pair(json_out *o, const char *key, str value)
 void question_head_json(question *q, json_out *o)
 {
     json_put_key(o, STR("schema"));
-    json_put_i64(o, 1);
+    json_put_i64(o, q->schema ? q->schema : 1);
     json_put_key(o, STR("inputs"));
     json_put_array_flat(o);
     for (size_t i = 0; i < q->n_in; i++) input_path_json(o, q->in[i].path);

@@ -126,3 +126,14 @@ const char *human_value(int64_t v, str unit, char out[HUMAN_MAX])
     snprintf(p, HUMAN_MAX - 1, "%s", text);
     return out;
 }
+
+const char *human_amount(double v, str unit, char out[HUMAN_MAX])
+{
+    bool counts = unit.n && unit.p[0] == '{'; /* UCUM: {samples} */
+    if (counts) unit = STR("count");
+    double size = v < 0 ? -v : v;
+    if (!str_eq(unit, STR("count")) || size >= 100 || size == (double)(int64_t)size)
+        return human_value((int64_t)(v < 0 ? v - 0.5 : v + 0.5), unit, out);
+    snprintf(out, HUMAN_MAX, "%.3g", v);
+    return out;
+}

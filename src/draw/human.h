@@ -17,3 +17,6 @@ const char *human_percent(uint64_t part, uint64_t whole, char out[HUMAN_MAX]); /
 /* A value with its unit: ns and bytes scaled ("1.17 s", "2.91 GiB"), counts grouped with the unit
  * behind ("1 169 samples"); unknown units as they are. */
 const char *human_value(int64_t v, str unit, char out[HUMAN_MAX]);
+
+/* The same for a part of a value, such as samples a request: "0.42". */
+const char *human_amount(double v, str unit, char out[HUMAN_MAX]);

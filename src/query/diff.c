@@ -1,6 +1,8 @@
 #include "query/diff.h"
 
-#include "query/summed.h"
+#include "query/diff_moved.h"
+#include "query/internal.h"
+#include "query/stat.h"
 
 #include "base/ban.h"
 #include <math.h>
@@ -13,155 +15,137 @@ enum {
         32, /* a test takes as long as so many steps of other work (base/stopper.h), about */
 };
 
-static bool out_of_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget is spent"); }
+#define SURE 0.05      /* intervals leave so much out */
+#define MISSED 0.2     /* of changes that are called detectable */
+#define TOTAL_PART 0.5 /* of the rate of false discoveries that is the total's */
 
-/* ---- how many samples ---- */
+/* ---- rows ---- */
 
-static bool unit_counts(str unit)
+static void add_recording(const recorded *x, bool after, size_t n, diff_row *rows)
 {
-    return str_eq(unit, STR("count")) || str_eq(unit, STR("1")) || str_eq(unit, STR("samples")) ||
-           str_eq(unit, STR("{samples}")) || str_eq(unit, STR("{sample}"));
-}
-
-static bool period_fits(const view *v, const view_part *part)
-{
-    const dict *d = &part->m->dict;
-    return part->p->period > 0 && str_eq(dict_str(d, part->p->period_type.unit), v->unit);
-}
-
-/* Sums of the observations of a view's profiles, before selection: their sizes are a property of the
- * recorder, not of the frames that were asked for. */
-typedef struct sizes {
-    double sum, squares, periods;
-    bool negative, all_periods;
-} sizes;
-
-static void add_profile(sizes *s, const view *v, const view_part *part)
-{
-    bool fits = period_fits(v, part);
-    summed of = profile_summed(part->m, part->p);
-    double size = 0, squares = 0;
-    for (size_t i = 0; i < part->p->n_samples; i++) {
-        sample x = sample_at(part->m, part->p, i);
-        for (uint32_t k = 0; k < sample_observations(&x); k++) {
-            double w = x.n_values ? (double)x.values[k] : 1;
-            if (w < 0) s->negative = true;
-            w *= part->weight;
-            size += w;
-            squares += w * w;
-        }
-    }
-    s->sum += size;
-    s->squares += of.is ? of.squares * part->weight * part->weight : squares;
-    if (fits)
-        s->periods += size / ((double)part->p->period * part->weight);
-    else
-        s->all_periods = false;
-}
-
-double diff_sample_size(const view *v)
-{
-    sizes s = {.all_periods = true};
-    for (size_t i = 0; i < v->parts.n; i++) add_profile(&s, v, &v->parts.v[i]);
-    if (s.negative || !(s.sum > 0)) return 0;
-    if (unit_counts(v->unit)) return 1;
-    if (s.all_periods && s.periods >= 1) return s.sum / s.periods;
-    return s.squares / s.sum;
-}
-
-static double seconds_of(const view *v)
-{
-    double s = 0;
-    for (size_t i = 0; i < v->parts.n; i++) s += (double)v->parts.v[i].p->duration_nano * 1e-9;
-    return s;
-}
-
-/* ---- joining the two tables ---- */
-
-static bool add_side(const view *v, arena *a, diff_row *rows, bool after, err *e)
-{
-    flat f;
-    if (!flat_of(v, &(flat_opts){0}, a, &f, e)) return false;
-    for (size_t i = 0; i < f.n; i++) {
-        diff_row *r = &rows[f.v[i].frame];
-        *(after ? &r->after : &r->before) = (diff_side){f.v[i].flat, f.v[i].cum};
-    }
-    return true;
-}
-
-static bool join(const view *before, const view *after, arena *a, diff *d, err *e)
-{
-    size_t n = after->frames->v.n;
-    diff_row *rows = arena_new(a, diff_row, n);
-    if (!rows) return out_of_memory(e);
-    if (!add_side(before, a, rows, false, e) || !add_side(after, a, rows, true, e)) return false;
-    size_t kept = 0;
+    bool saturated = false;
     for (size_t i = 0; i < n; i++) {
-        diff_row r = rows[i];
-        if (!r.before.flat && !r.before.cum && !r.after.flat && !r.after.cum) continue;
-        r.frame = (uint32_t)i;
-        r.flat_change = (double)r.after.flat - (double)r.before.flat * d->scale;
-        r.cum_change = (double)r.after.cum - (double)r.before.cum * d->scale;
-        r.flat_q = r.cum_q = 1;
-        rows[kept++] = r;
+        diff_side *s = after ? &rows[i].after : &rows[i].before;
+        s->flat = add_clamped(s->flat, x->flat[i], &saturated);
+        s->cum = add_clamped(s->cum, x->cum[i], &saturated);
+    }
+}
+
+static void set_change(const diff *d, diff_row *r)
+{
+    r->flat_change = diff_after(d, r->after.flat) - diff_before(d, r->before.flat);
+    r->cum_change = diff_after(d, r->after.cum) - diff_before(d, r->before.cum);
+    r->flat_q = r->cum_q = 1;
+}
+
+static bool join(const recordings *r, arena *a, diff *d, err *e)
+{
+    size_t n = d->frames->v.n, kept = 0;
+    diff_row *rows = arena_new(a, diff_row, n + 1);
+    if (!rows) return query_no_memory(e);
+    for (size_t i = 0; i < r->n; i++) add_recording(&r->v[i], i >= r->n_before, n, rows);
+    for (size_t i = 0; i < n; i++) {
+        diff_row x = rows[i];
+        if (!x.before.flat && !x.before.cum && !x.after.flat && !x.after.cum) continue;
+        x.frame = (uint32_t)i;
+        set_change(d, &x);
+        rows[kept++] = x;
     }
     d->v = rows, d->n = kept;
     return true;
 }
 
+static void add_sums(const recordings *r, diff *d)
+{
+    bool saturated = false;
+    for (size_t i = 0; i < r->n; i++) {
+        int64_t *sum = i < r->n_before ? &d->sum_before : &d->sum_after;
+        *sum = add_clamped(*sum, r->v[i].sum, &saturated);
+    }
+    d->total = (diff_row){.frame = NO_FRAME,
+                          .before = {d->sum_before, d->sum_before},
+                          .after = {d->sum_after, d->sum_after}};
+    set_change(d, &d->total);
+}
+
 /* ---- testing ---- */
 
-/* A hypothesis: this frame's flat or cumulative share is the same on both sides. */
-typedef struct question {
-    size_t row;
+/* A hypothesis: this amount is the same on both sides. */
+typedef struct hypothesis {
+    diff_row *row;
     bool cum;
-} question;
+} hypothesis;
 
-typedef struct counter {
-    double size_before, size_after; /* of a sample */
-    uint64_t n_before, n_after;
-    bool absolute;
-    double t_before, t_after;
-} counter;
+typedef struct testing {
+    hypothesis *v;
+    double *p;
+    size_t n;
+} testing;
 
-static uint64_t count_of(int64_t value, double size)
+static bool same_cum(const diff_row *r)
 {
-    return value > 0 ? (uint64_t)llround((double)value / size) : 0;
+    return r->before.cum == r->before.flat && r->after.cum == r->after.flat;
 }
 
-static double p_of(const counter *c, uint64_t before, uint64_t after)
+/* A frame that holds everything is the total under another name. */
+static bool is_total(const diff *d, const diff_row *r, bool cum)
 {
-    if (c->absolute) return stat_rate_p(before, c->t_before, after, c->t_after);
-    return stat_share_p((stat_counts){before, c->n_before, after, c->n_after});
+    return (cum ? r->before.cum : r->before.flat) == d->sum_before &&
+           (cum ? r->after.cum : r->after.flat) == d->sum_after;
 }
 
-static bool test_all(diff *d, const counter *c, stopper *stop, arena *a, err *e)
+static bool worth_testing(const recordings *r, amount_kind k, uint32_t i)
 {
-    question *q = arena_array(a, 2 * d->n, sizeof *q);
-    double *p = arena_array(a, 2 * d->n, sizeof *p);
-    if (!q || !p) return out_of_memory(e);
-    size_t n = 0;
-    for (size_t i = 0; i < d->n; i++) {
-        const diff_row *r = &d->v[i];
+    sample_counts c = recordings_counts(r, k, i, i);
+    return round(c.before) + round(c.after) >= TESTED_LEAST;
+}
+
+static bool test_frames(const recordings *r, diff *d, testing *t, stopper *stop, err *e)
+{
+    for (size_t i = 0; i < d->n; i++)
         for (int cum = 0; cum < 2; cum++) {
-            diff_side b = r->before, x = r->after;
-            if (cum && b.cum == b.flat && x.cum == x.flat) continue; /* asked already */
-            uint64_t before = count_of(cum ? b.cum : b.flat, c->size_before),
-                     after = count_of(cum ? x.cum : x.flat, c->size_after);
-            if (before + after < TESTED_LEAST) continue;
-            if (!stopper_step(stop, TEST_STEPS, e)) return false;
-            q[n] = (question){i, cum};
-            p[n++] = p_of(c, before, after);
+            diff_row *row = &d->v[i];
+            amount_kind k = cum ? AMOUNT_CUM : AMOUNT_FLAT;
+            if (is_total(d, row, cum) || (cum && same_cum(row))) continue; /* tested already */
+            if (!worth_testing(r, k, row->frame)) continue;
+            if (!stopper_step(stop, TEST_STEPS * r->n, e)) return false;
+            t->v[t->n] = (hypothesis){row, cum};
+            t->p[t->n++] = recordings_p(r, k, row->frame, row->frame);
         }
-    }
-    if (!stat_fdr(p, n, p, a)) return out_of_memory(e);
-    for (size_t i = 0; i < n; i++) {
-        diff_row *r = &d->v[q[i].row];
-        *(q[i].cum ? &r->cum_q : &r->flat_q) = p[i];
-        if (!q[i].cum && r->before.cum == r->before.flat && r->after.cum == r->after.flat)
-            r->cum_q = p[i];
-    }
-    d->n_tests = n;
+    return true;
+}
+
+/* Weights of the tests (Genovese, Roeder, Wasserman 2006): they add up to the number of tests, so the rate of
+ * false discoveries stays what it is, and the total does not drown among frames. */
+static void weigh(testing *t)
+{
+    double n = (double)t->n;
+    if (t->n < 2) return;
+    t->p[0] = fmin(1, t->p[0] / (n * TOTAL_PART));
+    for (size_t i = 1; i < t->n; i++) t->p[i] = fmin(1, t->p[i] / (n * (1 - TOTAL_PART) / (n - 1)));
+}
+
+static void keep_q(hypothesis h, double q)
+{
+    *(h.cum ? &h.row->cum_q : &h.row->flat_q) = q;
+    if (!h.cum && same_cum(h.row)) h.row->cum_q = q;
+}
+
+static bool test_all(const recordings *r, diff *d, stopper *stop, arena *a, err *e)
+{
+    size_t most = 2 * d->n + 1;
+    testing t = {arena_array(a, most, sizeof *t.v), arena_array(a, most, sizeof *t.p), 0};
+    if (!t.v || !t.p) return query_no_memory(e);
+    t.v[t.n] = (hypothesis){&d->total, false};
+    t.p[t.n++] = recordings_p(r, AMOUNT_TOTAL, 0, 0);
+    if (!test_frames(r, d, &t, stop, e)) return false;
+    weigh(&t);
+    if (!stat_fdr(t.p, t.n, t.p, a)) return query_no_memory(e);
+    for (size_t i = 0; i < t.n; i++) keep_q(t.v[i], t.p[i]);
+    for (size_t i = 0; i < d->n; i++)
+        for (int cum = 0; cum < 2; cum++)
+            if (is_total(d, &d->v[i], cum)) keep_q((hypothesis){&d->v[i], cum}, d->total.cum_q);
+    d->n_tests = t.n;
     return true;
 }
 
@@ -170,8 +154,14 @@ static bool test_all(diff *d, const counter *c, stopper *stop, arena *a, err *e)
 static diff_verdict verdict(const diff *d, double change, double q)
 {
     if (d->untested) return change != 0 ? DIFF_UNTESTED : DIFF_NOISE;
-    if (q > d->fdr) return DIFF_NOISE;
+    if (q > d->fdr || change == 0) return DIFF_NOISE;
     return change > 0 ? DIFF_GREW : DIFF_SHRANK;
+}
+
+static void judge_row(const diff *d, diff_row *r)
+{
+    r->flat = verdict(d, r->flat_change, r->flat_q);
+    r->cum = verdict(d, r->cum_change, r->cum_q);
 }
 
 static bool row_changed(const diff_row *r) { return r->flat != DIFF_NOISE || r->cum != DIFF_NOISE; }
@@ -196,65 +186,161 @@ static int by_change(const void *x, const void *y, void *context)
 
 static void judge(diff *d, bool by_cum)
 {
+    judge_row(d, &d->total);
     for (size_t i = 0; i < d->n; i++) {
-        diff_row *r = &d->v[i];
-        r->flat = verdict(d, r->flat_change, r->flat_q);
-        r->cum = verdict(d, r->cum_change, r->cum_q);
-        d->n_changed += row_changed(r);
-        d->n_grew += r->flat == DIFF_GREW || r->cum == DIFF_GREW;
+        judge_row(d, &d->v[i]);
+        d->n_changed += row_changed(&d->v[i]);
     }
     order o = {d->frames, by_cum};
     if (d->n) qsort_r(d->v, d->n, sizeof *d->v, by_change, &o);
 }
 
-static const char *why_untested(const counter *c, const view *before, const view *after)
+static void count_grown(diff *d)
 {
-    if (!before->sum && !after->sum) return "both sides are empty";
-    if (!(c->size_before > 0) || !(c->size_after > 0))
-        return "a side is empty or has negative values: these are no samples";
-    if (c->absolute && !(c->t_before > 0 && c->t_after > 0))
-        return "a side does not say how long it was recorded, so rates cannot be compared";
+    for (size_t i = 0; i < d->n_changed; i++) {
+        const diff_row *r = &d->v[i];
+        bool grew = r->flat == DIFF_GREW || r->cum == DIFF_GREW;
+        d->n_moved += grew && r->moved;
+        d->n_grew += grew && !r->moved;
+    }
+}
+
+/* ---- where it changed ---- */
+
+/* Did the own amount of some frame change by another part than the total?  Its share would have changed. */
+static bool is_uniform(const recordings *r, diff *d, arena *a, bool *out, err *e)
+{
+    recordings shares;
+    double *p = arena_array(a, d->n + 1, sizeof *p);
+    size_t n = 0;
+    if (!p) return query_no_memory(e);
+    if (!recordings_as_shares(r, a, &shares, e)) return false;
+    for (size_t i = 0; i < d->n; i++)
+        if (worth_testing(r, AMOUNT_FLAT, d->v[i].frame))
+            p[n++] = recordings_p(&shares, AMOUNT_FLAT, d->v[i].frame, d->v[i].frame);
+    if (!stat_fdr(p, n, p, a)) return query_no_memory(e);
+    *out = true;
+    for (size_t i = 0; i < n; i++) *out &= p[i] > d->fdr;
+    return true;
+}
+
+static void find_most(diff *d)
+{
+    double sign = d->total.cum_change < 0 && d->total.cum == DIFF_SHRANK ? -1 : 1, most = 0;
+    for (size_t i = 0; i < d->n_changed; i++) {
+        const diff_row *r = &d->v[i];
+        if (r->flat == DIFF_NOISE || r->moved || sign * r->flat_change <= most) continue;
+        most = sign * r->flat_change;
+        d->most = r->frame;
+    }
+}
+
+/* ---- all of it ---- */
+
+static bool all_counted(const recordings *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (!(r->v[i].size > 0)) return false;
+    return true;
+}
+
+static const char *why_untested(const recordings *r, const diff *d)
+{
+    if (!d->sum_before && !d->sum_after) return "both sides are empty";
+    if (!all_counted(r))
+        return "a side is empty or has negative values, which cannot be counted as samples";
     return NULL;
 }
 
-bool diff_of(const view *before, const view *after, const diff_opts *o, arena *a, diff *out, err *e)
+static bool same_units(const recording *v, size_t n, str unit, err *e)
 {
-    if (!str_eq(before->unit, after->unit))
-        return err_set(e, ERR_MISMATCH, "the units differ: \"%.*s\" before, \"%.*s\" after",
-                       STR_ARG(before->unit), STR_ARG(after->unit));
-    double noise = o->noise > 1 ? o->noise : 1;
-    counter c = {
-        .size_before = diff_sample_size(before) * noise,
-        .size_after = diff_sample_size(after) * noise,
-        .absolute = o->absolute,
-        .t_before = seconds_of(before),
-        .t_after = seconds_of(after),
-    };
-    *out = (diff){
-        .frames = after->frames,
-        .sum_before = before->sum,
-        .sum_after = after->sum,
-        .scale = 1,
-        .t_before = c.t_before,
-        .t_after = c.t_after,
-        .fdr = o->fdr > 0 ? o->fdr : DIFF_FDR,
-        .untested = why_untested(&c, before, after),
-    };
-    if (o->absolute && c.t_before > 0 && c.t_after > 0) out->scale = c.t_after / c.t_before;
-    if (!o->absolute && before->sum > 0 && after->sum > 0)
-        out->scale = (double)after->sum / (double)before->sum;
-    if (!join(before, after, a, out, e)) return false;
-    if (!out->untested) {
-        c.n_before = count_of(before->sum, c.size_before);
-        c.n_after = count_of(after->sum, c.size_after);
-        out->samples_before = (double)c.n_before, out->samples_after = (double)c.n_after;
-        if (!test_all(out, &c, after->stop, a, e)) return false;
-    }
-    judge(out, o->by_cum);
+    for (size_t i = 0; i < n; i++)
+        if (!str_eq(v[i].v->unit, unit))
+            return err_set(e, ERR_MISMATCH, "the units differ: \"%.*s\" before, \"%.*s\" after",
+                           STR_ARG(v[i].v->unit), STR_ARG(unit));
     return true;
+}
+
+static void describe(const recordings *r, const diff_opts *o, diff *d)
+{
+    d->per_before = r->per_before, d->per_after = r->per_after;
+    d->runs_before = r->n_before, d->runs_after = r->n - r->n_before;
+    d->fdr = o->fdr > 0 ? o->fdr : DIFF_FDR;
+    d->measured = r->measured;
+    d->spread = r->spread;
+    d->variance = r->variance;
+    d->run_error = recordings_run_error(r);
+    d->run_spread = recordings_run_spread(r);
+    add_sums(r, d);
+    d->untested = why_untested(r, d);
+    if (d->untested) return;
+    d->samples_before = round(r->samples_before);
+    d->samples_after = round(r->samples_after);
+}
+
+bool diff_of(const recording *before, size_t n_before, const recording *after, size_t n_after,
+             const diff_opts *o, arena *a, diff *out, err *e)
+{
+    const view *first = after[0].v;
+    recordings r;
+    recordings_opts ro = {.noise = o->noise, .spread = o->spread};
+    *out = (diff){.frames = first->frames, .most = NO_FRAME};
+    if (!same_units(before, n_before, first->unit, e) ||
+        !same_units(after, n_after, first->unit, e) ||
+        !recordings_of(before, n_before, after, n_after, &ro, a, &r, e))
+        return false;
+    describe(&r, o, out);
+    if (!join(&r, a, out, e)) return false;
+    if (!out->untested && !test_all(&r, out, first->stop, a, e)) return false;
+    judge(out, o->by_cum);
+    if (!out->untested && !mark_moved(&r, out, first->stop, e)) return false;
+    count_grown(out);
+    find_most(out);
+    return out->untested || out->total.cum == DIFF_NOISE ||
+           is_uniform(&r, out, a, &out->uniform, e);
+}
+
+/* ---- how much, and how sure ---- */
+
+/* Variance of the logarithm of a ratio of amounts that so many samples stand for.  What was measured is that of
+ * the total: the noise of sampling is in it, and a part has more of that. */
+static double log_variance(const diff *d, double n_before, double n_after)
+{
+    double counts = 1 / n_before + 1 / n_after + d->variance;
+    if (!d->measured) return counts;
+    double more = counts - 1 / d->samples_before - 1 / d->samples_after;
+    return d->run_error * d->run_error + fmax(0, more);
+}
+
+/* Degrees of freedom of the noise that was measured; Welch's test spends one more, about. */
+static double freedom(const diff *d) { return (double)(d->runs_before + d->runs_after) - 3; }
+
+static double quantile(const diff *d, double p)
+{
+    return d->measured ? stat_t_quantile(p, freedom(d)) : stat_normal_quantile(p);
+}
+
+diff_growth diff_growth_of(const diff *d, double before, double after)
+{
+    double was = before / d->per_before, is = after / d->per_after;
+    diff_growth g = {.v = was > 0 ? is / was - 1 : is > 0 ? INFINITY : 0};
+    double n_before = before / (double)d->sum_before * d->samples_before,
+           n_after = after / (double)d->sum_after * d->samples_after;
+    if (d->untested || !(n_before > 0) || !(n_after > 0)) return g;
+    double away = quantile(d, SURE / 2) * sqrt(log_variance(d, n_before, n_after));
+    g.low = exp(log1p(g.v) - away) - 1;
+    g.high = exp(log1p(g.v) + away) - 1;
+    g.known = true;
+    return g;
 }
 
 double diff_detectable(const diff *d, double share)
 {
-    return stat_detectable(share, (uint64_t)d->samples_before, (uint64_t)d->samples_after, d->fdr);
+    double a = d->samples_before * share, b = d->samples_after * share;
+    if (!(a > 0) || !(b > 0)) return INFINITY;
+    double alpha = d->fdr * TOTAL_PART;
+    if (share < 1 && d->n_tests > 1) alpha /= (double)(d->n_tests - 1);
+    double z = quantile(d, alpha / 2) + quantile(d, MISSED);
+    if (d->measured) z /= 1 - 1 / (4 * freedom(d)); /* few runs show less noise than there is */
+    return exp(z * sqrt(log_variance(d, a, b))) - 1;
 }

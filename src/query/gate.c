@@ -1,15 +1,18 @@
 #include "query/gate.h"
 
-#include "query/pattern.h"
+#include "base/words.h"
+#include "query/internal.h"
+#include "query/named.h"
 #include "query/stat.h"
 #include "query/unit.h"
 #include "base/ban.h"
 #include <math.h>
+#include <stdio.h>
 
 static bool bad(const gate *g, const char *why, err *e)
 {
     return err_set(e, ERR_USAGE,
-                   "the gate \"%.*s\" %s; for example: parse<=4%%, parse<=+4%%, parse<=200ms",
+                   "the gate \"%.*s\" %s; for example: parse<=+10%%, parse<=200ms, parse<=4%%",
                    STR_ARG(g->text), why);
 }
 
@@ -20,23 +23,6 @@ static str trim(str s)
     return s;
 }
 
-/* Reads a decimal number at the beginning of *s and takes it away. */
-static bool take_number(str *s, double *out)
-{
-    char text[64];
-    size_t n = 0;
-    while (n < s->n && n < sizeof text - 1 &&
-           ((s->p[n] >= '0' && s->p[n] <= '9') || s->p[n] == '.'))
-        n++;
-    if (!n) return false;
-    memcpy(text, s->p, n);
-    text[n] = 0;
-    char *end;
-    *out = strtod(text, &end);
-    *s = (str){s->p + n, s->n - n};
-    return end == text + n && isfinite(*out);
-}
-
 bool gate_parse(str text, gate *out, err *e)
 {
     *out = (gate){.text = text};
@@ -45,6 +31,7 @@ bool gate_parse(str text, gate *out, err *e)
     if (at == 0) return bad(out, "has no <", e);
     out->pattern = trim((str){text.p, at - 1});
     if (!out->pattern.n) return bad(out, "has no pattern before the <", e);
+    out->total = str_eq(out->pattern, STR("total"));
 
     str limit = {text.p + at, text.n - at};
     out->strict = !limit.n || limit.p[0] != '=';
@@ -52,7 +39,8 @@ bool gate_parse(str text, gate *out, err *e)
     limit = trim(limit);
     bool growth = limit.n && limit.p[0] == '+';
     if (growth) limit.p++, limit.n--;
-    if (!take_number(&limit, &out->limit)) return bad(out, "has no number behind the <", e);
+    if (!decimal_at(limit, &out->limit, &limit) || out->limit < 0)
+        return bad(out, "has no number behind the <", e);
     limit = trim(limit);
     if (str_eq(limit, STR("%"))) {
         out->kind = growth ? GATE_GROWTH : GATE_SHARE;
@@ -62,94 +50,134 @@ bool gate_parse(str text, gate *out, err *e)
     if (growth) return bad(out, "limits growth, which is given in %", e);
     out->kind = GATE_VALUE;
     out->unit = limit;
-    if (limit.n && !unit_of(limit).name) return bad(out, "has a unit that is not known", e);
     return true;
 }
 
-/* ---- what matches ---- */
+/* ---- what it names ---- */
 
-static bool frame_matches(pattern *p, const frame_table *f, const frame *x, bool *yes, err *e)
+bool gate_sum(const gate *g, const recording *v, size_t n, bool literal, double *out, bool *found,
+              err *e)
 {
-    if (!pattern_match(p, x->label, yes, e)) return false;
-    return *yes || pattern_match(p, frame_text(f, x->file), yes, e);
-}
-
-/* Every frame is asked once. */
-static bool mark_frames(pattern *p, const view *v, bool **out, err *e)
-{
-    const frame_table *f = v->frames;
-    *out = arena_new(v->a, bool, f->v.n);
-    if (!*out) return err_set(e, ERR_LIMIT, "the memory budget is spent");
-    for (size_t i = 0; i < f->v.n; i++)
-        if (!frame_matches(p, f, &f->v.v[i], &(*out)[i], e)) return false;
-    return true;
-}
-
-static double marked_sum(const view *v, const bool *marked, uint32_t *scratch)
-{
-    double sum = 0;
-    for (size_t k = 0; k < v->parts.n; k++) {
-        const view_part *part = &v->parts.v[k];
-        for (size_t i = 0; i < part->n_rows; i++) {
-            const view_row *r = &v->rows.v[part->first_row + i];
-            uint32_t n = view_frames(v, part, r, scratch);
-            bool hit = false;
-            for (uint32_t j = 0; j < n; j++) hit |= marked[scratch[j]];
-            if (hit) sum += (double)r->value;
-        }
+    *out = 0;
+    for (size_t i = 0; i < n; i++) {
+        named x = {(double)v[i].v->sum, true};
+        if (!g->total && !named_in(v[i].v, g->pattern, literal, "the gate", &x, e)) return false;
+        *out += x.sum;
+        *found |= x.any;
     }
-    return sum;
+    return true;
 }
 
-bool gate_sum(const gate *g, const view *v, bool literal, double *out, err *e)
+bool gate_names_nothing(const gate *g, const recording *const sides[2], const size_t n[2], err *e)
 {
-    pattern *p = NULL;
-    bool *marked;
-    uint32_t *scratch = view_scratch(v, e);
-    if (!scratch || !pattern_new(g->pattern, literal, "the gate", v->a, &p, e)) return false;
-    bool ok = mark_frames(p, v, &marked, e);
-    pattern_free(p);
-    if (ok) *out = marked_sum(v, marked, scratch);
-    return ok;
+    char what[96];
+    size_t all = n[0] + n[1];
+    const view **v = arena_new(sides[0][0].v->a, const view *, all);
+    if (!v) return query_no_memory(e);
+    for (size_t i = 0; i < all; i++) v[i] = i < n[0] ? sides[0][i].v : sides[1][i - n[0]].v;
+    snprintf(what, sizeof what, "the gate \"%.*s\"", g->text.n < 60 ? (int)g->text.n : 60,
+             g->text.p);
+    return named_nothing(v, all, g->pattern, what, e) || err_hint(e, "--gate-missing-ok passes it");
 }
 
-/* ---- judging ---- */
+/* ---- units ---- */
+
+/* "ns, us, ms or s": what a limit of values in `unit` can be given in. */
+static const char *units_for(str unit, char out[40])
+{
+    switch (unit_of(unit).kind) {
+    case UNIT_TIME: return "ns, us, ms, s";
+    case UNIT_BYTES: return "B, kB, MB, GB";
+    case UNIT_OTHER: break;
+    }
+    bool counts = !unit.n || unit_counts(unit);
+    snprintf(out, 40, "%.*s",
+             counts        ? 5
+             : unit.n < 39 ? (int)unit.n
+                           : 39,
+             counts ? "count" : unit.p);
+    return out;
+}
+
+static bool bad_unit(const gate *g, str unit, err *e)
+{
+    char text[40];
+    const char *units = units_for(unit, text);
+    if (!g->unit.n)
+        return err_set(e, ERR_USAGE,
+                       "the gate \"%.*s\" has no unit: %s, %% (its share) or, with + before the "
+                       "number, %% (its growth)",
+                       STR_ARG(g->text), units);
+    return err_set(e, ERR_USAGE, "the gate \"%.*s\" is in %.*s, the values are in %s%.*s: give %s",
+                   STR_ARG(g->text), STR_ARG(g->unit), unit.n ? "" : "no unit", STR_ARG(unit),
+                   units);
+}
+
+static bool counts_too(str given, str unit)
+{
+    return (unit_counts(given) || str_eq(given, STR("sample"))) && (!unit.n || unit_counts(unit));
+}
 
 /* The limit of a GATE_VALUE, in `unit`. */
 static bool limit_in(const gate *g, str unit, double *out, err *e)
 {
-    *out = g->limit;
-    if (!g->unit.n) return true;
     unit_info want = unit_of(g->unit), have = unit_of(unit);
-    if (want.kind != have.kind || want.kind == UNIT_OTHER)
-        return err_set(e, ERR_USAGE, "the gate \"%.*s\" is in %.*s, the values are in %s%.*s",
-                       STR_ARG(g->text), STR_ARG(g->unit), unit.n ? "" : "no unit", STR_ARG(unit));
+    *out = g->limit;
+    if (!g->unit.n) return bad_unit(g, unit, e);
+    if (str_eq(g->unit, unit) || counts_too(g->unit, unit)) return true;
+    if (want.kind != have.kind || want.kind == UNIT_OTHER) return bad_unit(g, unit, e);
     *out = g->limit * want.factor / have.factor;
     return true;
 }
 
-bool gate_judge(const gate *g, gate_sums s, str unit, double samples_before, double samples_after,
-                gate_result *out, err *e)
+/* ---- judging ---- */
+
+static void set_interval(gate_result *r, double low, double high)
 {
-    double share = s.after_all > 0 ? s.after / s.after_all : 0;
-    double share_before = s.before_all > 0 ? s.before / s.before_all : 0;
-    double limit = g->limit;
-    *out = (gate_result){.share = share};
+    r->low = low, r->high = high, r->known = true;
+}
+
+static void judge_share(const diff *d, gate_result *out)
+{
+    out->got = out->share;
+    if (!(d->samples_after >= 1)) return;
+    double away =
+        stat_normal_quantile(0.025) * sqrt(out->share * (1 - out->share) / d->samples_after);
+    set_interval(out, fmax(0, out->got - away), fmin(1, out->got + away));
+}
+
+static void judge_growth(const diff *d, gate_sums s, gate_result *out)
+{
+    diff_growth g = diff_growth_of(d, s.before, s.after);
+    out->got = g.v;
+    if (g.known) set_interval(out, g.low, g.high);
+}
+
+/* A value is as sure as its side alone: half of the ratio's variance. */
+static void judge_value(const diff *d, gate_sums s, gate_result *out)
+{
+    diff_growth g = diff_growth_of(d, s.after / d->per_after * d->per_before, s.after);
+    out->got = s.after / d->per_after;
+    if (!g.known) return;
+    double away = log1p(g.high) / M_SQRT2;
+    set_interval(out, out->got * exp(-away), out->got * exp(away));
+}
+
+bool gate_judge(const gate *g, gate_sums s, const diff *d, str unit, gate_result *out, err *e)
+{
+    double all = (double)d->sum_after, was = (double)d->sum_before;
+    *out = (gate_result){.share = all > 0 ? s.after / all : 0,
+                         .limit = g->limit,
+                         .missing = s.missing,
+                         .smallest = diff_detectable(d, was > 0 ? s.before / was : 0)};
     switch (g->kind) {
-    case GATE_SHARE: out->got = share; break;
-    case GATE_GROWTH:
-        out->got = share_before > 0 ? share / share_before - 1 : share > 0 ? INFINITY : 0;
-        break;
+    case GATE_SHARE: judge_share(d, out); break;
+    case GATE_GROWTH: judge_growth(d, s, out); break;
     case GATE_VALUE:
-        out->got = s.after;
-        if (!limit_in(g, unit, &limit, e)) return false;
+        if (!limit_in(g, unit, &out->limit, e)) return false;
+        judge_value(d, s, out);
         break;
     }
-    if (samples_after >= 1)
-        out->margin = stat_normal_quantile(0.025) * sqrt(share * (1 - share) / samples_after);
-    if (samples_before >= 1 && samples_after >= 1)
-        out->smallest =
-            stat_detectable(share_before, (uint64_t)samples_before, (uint64_t)samples_after, 0.05);
-    out->passed = g->strict ? out->got < limit : out->got <= limit;
+    out->passed = g->strict ? out->got < out->limit : out->got <= out->limit;
     return true;
 }

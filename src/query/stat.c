@@ -31,48 +31,6 @@ static double normal_two_sided(double k, double mean, double sd)
     return two_sided(normal_tail(away / sd), 1);
 }
 
-/* ---- shares: k of the n_b draws are marked, when `marked` of all n_a + n_b are ---- */
-
-typedef struct hyper {
-    double marked, n_a, n_b;
-} hyper;
-
-static double hyper_log(const hyper *h, double k)
-{
-    return log_choose(h->n_b, k) + log_choose(h->n_a, h->marked - k) -
-           log_choose(h->n_a + h->n_b, h->marked);
-}
-
-/* Sum of the probabilities from k on in direction `step`: each term follows from the last, and once
- * past the mode they fall faster than geometrically, so the loop ends early. */
-static double hyper_tail(const hyper *h, double k, double step)
-{
-    double low = fmax(0, h->marked - h->n_a), high = fmin(h->marked, h->n_b);
-    double term = exp(hyper_log(h, k)), sum = 0;
-    for (; k >= low && k <= high; k += step) {
-        sum += term;
-        if (term < sum * NEGLIGIBLE) break;
-        double x = step > 0 ? k : k - 1; /* ratio of P(x + 1) and P(x) */
-        double up = (h->marked - x) * (h->n_b - x), down = (x + 1) * (h->n_a - h->marked + x + 1);
-        term *= step > 0 ? up / down : down / up;
-    }
-    return sum;
-}
-
-double stat_share_p(stat_counts c)
-{
-    if (!c.n_a || !c.n_b || c.a > c.n_a || c.b > c.n_b) return 1;
-    hyper h = {(double)c.a + (double)c.b, (double)c.n_a, (double)c.n_b};
-    double n = h.n_a + h.n_b, mean = h.marked * h.n_b / n, k = (double)c.b;
-    double least = fmin(mean, fmin(h.marked - mean, fmin(h.n_b - mean, h.n_a - (h.marked - mean))));
-    if (least > MANY) {
-        double var = mean * (h.n_a / n) * ((n - h.marked) / (n - 1));
-        return normal_two_sided(k, mean, sqrt(var));
-    }
-    /* The smaller tail is the one on the side of the mean that k is on. */
-    return two_sided(hyper_tail(&h, k, k >= mean ? 1 : -1), 1);
-}
-
 /* ---- rates ---- */
 
 static double binomial_tail(double n, double p, double k, double step)
@@ -89,13 +47,99 @@ static double binomial_tail(double n, double p, double k, double step)
     return sum;
 }
 
-double stat_rate_p(uint64_t a, double t_a, uint64_t b, double t_b)
+double stat_rate_p(double a, double t_a, double b, double t_b)
 {
     if (!(t_a > 0) || !(t_b > 0) || !isfinite(t_a + t_b)) return 1;
-    double n = (double)a + (double)b, p = t_b / (t_a + t_b), k = (double)b, mean = n * p;
+    double n = a + b, p = t_b / (t_a + t_b), mean = n * p;
+    if (!(n > 0)) return 1;
+    if (fmin(mean, n - mean) > MANY) return normal_two_sided(b, mean, sqrt(mean * (1 - p)));
+    double k = round(b);
+    n = round(a) + k, mean = n * p;
     if (n == 0) return 1;
-    if (fmin(mean, n - mean) > MANY) return normal_two_sided(k, mean, sqrt(mean * (1 - p)));
     return two_sided(binomial_tail(n, p, k, k >= mean ? 1 : -1), 1);
+}
+
+/* ---- between runs ---- */
+
+enum { FRACTION_TERMS = 300 }; /* of the continued fraction; a few dozen are enough up to df 10^5 */
+
+/* One step of Lentz's method: folds the next numerator in. */
+static double lentz(double numerator, double *c, double *d)
+{
+    const double tiny = 1e-300;
+    *d = 1 + numerator * *d;
+    *c = 1 + numerator / *c;
+    if (fabs(*d) < tiny) *d = tiny;
+    if (fabs(*c) < tiny) *c = tiny;
+    *d = 1 / *d;
+    return *c * *d;
+}
+
+/* Continued fraction of the incomplete beta function (DLMF 8.17.22), for x below its mean. */
+static double beta_fraction(double a, double b, double x)
+{
+    double c = 1, d = 1 / (1 - (a + b) * x / (a + 1)), f = d;
+    for (int m = 1; m <= FRACTION_TERMS; m++) {
+        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+        f *= lentz(even, &c, &d);
+        double step = lentz(odd, &c, &d);
+        f *= step;
+        if (fabs(step - 1) < 1e-15) break;
+    }
+    return f;
+}
+
+/* The regularized incomplete beta function I_x(a, b). */
+static double beta_part(double a, double b, double x)
+{
+    int sign;
+    if (x <= 0) return 0;
+    if (x >= 1) return 1;
+    if (x > (a + 1) / (a + b + 2)) return 1 - beta_part(b, a, 1 - x);
+    double front = lgamma_r(a + b, &sign) - lgamma_r(a, &sign) - lgamma_r(b, &sign) + a * log(x) +
+                   b * log1p(-x);
+    return exp(front) * beta_fraction(a, b, x) / a;
+}
+
+double stat_t_p(double t, double df)
+{
+    if (isnan(t) || !(df > 0)) return 1;
+    if (isinf(t)) return 0;
+    return beta_part(df / 2, 0.5, df / (df + t * t));
+}
+
+/* The squared standard error of a side's mean. */
+static double mean_error(stat_sample s) { return s.squares / (s.n - 1) / s.n; }
+
+/* Welch: sides of different noise, such as those recorded at different rates, have fewer degrees of freedom. */
+static double welch_p(stat_sample a, stat_sample b)
+{
+    double u = mean_error(a), v = mean_error(b), t = fabs(a.mean - b.mean) / sqrt(u + v);
+    double df = (u + v) * (u + v) / (u * u / (a.n - 1) + v * v / (b.n - 1));
+    return u + v > 0 ? stat_t_p(t, df) : 0;
+}
+
+/* Student: a side of one run borrows the noise of the other. */
+static double student_p(stat_sample a, stat_sample b)
+{
+    double df = a.n + b.n - 2, se = sqrt((a.squares + b.squares) / df * (1 / a.n + 1 / b.n));
+    return stat_t_p(fabs(a.mean - b.mean) / se, df);
+}
+
+double stat_mean_p(const double *x, size_t n_x, const double *y, size_t n_y)
+{
+    stat_sample a = stat_sample_of(x, n_x), b = stat_sample_of(y, n_y);
+    if (!n_x || !n_y || n_x + n_y < 3 || a.mean == b.mean) return 1;
+    return n_x > 1 && n_y > 1 ? welch_p(a, b) : student_p(a, b);
+}
+
+stat_sample stat_sample_of(const double *x, size_t n)
+{
+    stat_sample s = {.n = (double)n};
+    for (size_t i = 0; i < n; i++) s.mean += x[i] / s.n;
+    for (size_t i = 0; i < n; i++) s.squares += (x[i] - s.mean) * (x[i] - s.mean);
+    return s;
 }
 
 /* ---- many comparisons ---- */
@@ -129,13 +173,14 @@ bool stat_fdr(const double *p, size_t n, double *adjusted, arena *scratch)
 
 /* ---- how small a change can be seen ---- */
 
-double stat_normal_quantile(double p)
+/* The point from which on `tail` is p; bisection: called a handful of times per report, and needs no
+ * table of coefficients. */
+static double quantile(double (*tail)(double, double), double df, double p)
 {
-    /* Bisection: called a handful of times per report, and needs no table of coefficients. */
-    double low = -40, high = 40;
-    for (int i = 0; i < 80; i++) {
+    double low = -1e9, high = 1e9;
+    for (int i = 0; i < 200; i++) {
         double mid = (low + high) / 2;
-        if (normal_tail(mid) > p)
+        if (tail(mid, df) > p)
             low = mid;
         else
             high = mid;
@@ -143,16 +188,18 @@ double stat_normal_quantile(double p)
     return (low + high) / 2;
 }
 
-double stat_detectable(double share, uint64_t n_a, uint64_t n_b, double alpha)
+static double normal_upper(double z, double df)
 {
-    if (!n_a || !n_b) return 1;
-    double z = stat_normal_quantile(alpha / 2) + stat_normal_quantile(0.2);
-    double weight = 1 / (double)n_a + 1 / (double)n_b;
-    /* The variance is that of the grown share, which is what is looked for: two rounds settle it. */
-    double delta = 0;
-    for (int i = 0; i < 4; i++) {
-        double s = fmin(fmax(share + delta / 2, 1 / (double)(n_a + n_b)), 0.5);
-        delta = z * sqrt(s * (1 - s) * weight);
-    }
-    return fmin(delta, 1);
+    (void)df;
+    return normal_tail(z);
 }
+
+static double t_upper(double t, double df)
+{
+    double half = stat_t_p(t, df) / 2;
+    return t < 0 ? 1 - half : half;
+}
+
+double stat_normal_quantile(double p) { return quantile(normal_upper, 0, p); }
+
+double stat_t_quantile(double p, double df) { return quantile(t_upper, df, p); }

@@ -41,6 +41,12 @@ unit_info unit_of(str name)
     return (unit_info){0};
 }
 
+bool unit_counts(str unit)
+{
+    return str_eq(unit, STR("count")) || str_eq(unit, STR("1")) || str_eq(unit, STR("samples")) ||
+           str_eq(unit, STR("{samples}")) || str_eq(unit, STR("{sample}"));
+}
+
 /* The largest unit of the kind in which v (in bytes or ns) is at least 1. */
 static unit_info fitting(unit_kind kind, double v)
 {

@@ -15,6 +15,9 @@ typedef struct unit_info {
 
 unit_info unit_of(str name);
 
+/* Are values of this unit numbers of samples? */
+bool unit_counts(str unit);
+
 enum { UNIT_TEXT_MAX = 64 };
 
 /* v of unit `from`, in `to`: "auto" finds the largest unit that leaves at least 1.  Text of the result's

@@ -1,11 +1,14 @@
 /* Two selections beside each other: kiln diff over what is kept. */
 #include "server/ask.h"
 
+#include "draw/verdict.h"
 #include "query/diff.h"
+#include "query/samples.h"
 #include "server/graph.h"
 #include "server/questions.h"
 #include "server/selection.h"
 #include "base/ban.h"
+#include <math.h>
 #include <string.h>
 
 enum { ROW = 160 }; /* bytes of a row, about */
@@ -17,6 +20,8 @@ typedef struct comparing {
     store_selector base;
     model m_before, m_after;
     view before, after;
+    double seconds[2]; /* that before and after were recorded for */
+    per per;
     diff d;
     tree t_before, t_after, t_all;
     uint32_t *at_before, *at_after; /* by node of t_all */
@@ -51,13 +56,16 @@ static bool take_base(comparing *x, err *e)
 static bool take_options(comparing *x, diff_opts *o, tree_opts *t, granularity *by, err *e)
 {
     ask *k = x->k;
-    *o = (diff_opts){.fdr = DIFF_FDR, .noise = 1};
+    bool absolute = false; /* what per=second was called */
+    *o = (diff_opts){.fdr = DIFF_FDR, .noise = 1, .spread = RECORDINGS_SPREAD};
     *t = (tree_opts){.order = TREE_BY_TOTAL};
-    if (!params_flag(&k->p, "absolute", &o->absolute, e) ||
+    if (!params_flag(&k->p, "absolute", &absolute, e) ||
         !params_flag(&k->p, "inverted", &t->inverted, e) ||
         !params_real(&k->p, "fdr", &o->fdr, e) || !params_real(&k->p, "noise", &o->noise, e) ||
-        !ask_select(k, &x->o, by, e))
+        !params_real(&k->p, "spread", &o->spread, e) || !ask_select(k, &x->o, by, e))
         return false;
+    if (!(o->spread >= 0 && o->spread <= 1))
+        return err_set(e, ERR_USAGE, "spread wants a number from 0 to 1");
     if (!(o->fdr > 0 && o->fdr < 1))
         return err_set(e, ERR_USAGE, "fdr wants a number between 0 and 1");
     return o->noise >= 1 || err_set(e, ERR_USAGE, "noise wants 1 or more");
@@ -115,6 +123,33 @@ static void adopt(view *empty, const view *other)
     empty->unit = other->unit;
 }
 
+/* Selections differ in length, so amounts are compared over time; where the profiles do not say theirs, as they
+ * are. */
+static bool take_per(comparing *x, err *e)
+{
+    str given = params_get(&x->k->p, "per");
+    if (!view_seconds(&x->before, &x->seconds[0], e) || !view_seconds(&x->after, &x->seconds[1], e))
+        return false;
+    bool timed = x->seconds[0] > 0 && x->seconds[1] > 0;
+    return per_parse(given.n ? given : timed ? STR("second") : STR("run"), &x->per, e);
+}
+
+static bool divide(comparing *x, bool after, recording *out, err *e)
+{
+    per_recording r = {.v = after ? &x->after : &x->before, .after = after, .at = after, .n = 2};
+    per_amount amount;
+    if (!per_of(&x->per, &r, &amount, e)) return false;
+    *out = (recording){r.v, amount.v, amount.samples};
+    return true;
+}
+
+static bool judge(comparing *x, const diff_opts *o, err *e)
+{
+    recording before, after;
+    return take_per(x, e) && divide(x, false, &before, e) && divide(x, true, &after, e) &&
+           diff_of(&before, 1, &after, 1, o, x->k->a, &x->d, e);
+}
+
 static bool compare(comparing *x, const diff_opts *o, const tree_opts *t, err *e)
 {
     ask *k = x->k;
@@ -123,8 +158,7 @@ static bool compare(comparing *x, const diff_opts *o, const tree_opts *t, err *e
         return false;
     adopt(&x->before, &x->after);
     adopt(&x->after, &x->before);
-    if (!diff_of(&x->before, &x->after, o, k->a, &x->d, e) ||
-        !tree_of(&x->before, t, k->a, &x->t_before, e) ||
+    if (!judge(x, o, e) || !tree_of(&x->before, t, k->a, &x->t_before, e) ||
         !tree_of(&x->after, t, k->a, &x->t_after, e))
         return false;
     return ask_view(&x->m_before, &x->o, &x->after, e) && /* which holds both now */
@@ -143,18 +177,61 @@ static void put_side(ask *k, const char *key, int64_t sum, double samples, doubl
     answer_f64(o, "seconds", seconds);
 }
 
-static void put_head(comparing *x)
+static const str verdicts[] = {[DIFF_NOISE] = STR("noise"),
+                               [DIFF_GREW] = STR("grew"),
+                               [DIFF_SHRANK] = STR("shrank"),
+                               [DIFF_UNTESTED] = STR("untested")};
+
+static void put_real(answer_node *o, const char *key, bool known, double v)
+{
+    if (known && isfinite(v)) answer_f64(o, key, v);
+}
+
+static void put_total(ask *k, const diff *d)
+{
+    answer_node *o = answer_object(&k->w.root, "total");
+    diff_growth g = diff_growth_of(d, (double)d->sum_before, (double)d->sum_after);
+    answer_f64(o, "change", d->total.cum_change * d->per_after);
+    answer_f64(o, "q", d->total.cum_q);
+    answer_text(o, "verdict", verdicts[d->total.cum]);
+    put_real(o, "growth", true, g.v);
+    put_real(o, "low", g.known, g.low);
+    put_real(o, "high", g.known, g.high);
+    answer_bool(o, "uniform", d->uniform);
+}
+
+static bool put_sentence(comparing *x, err *e)
+{
+    buf b = {0};
+    verdict_sentence(&b, &x->d, &x->per, x->after.type, x->after.unit);
+    char *text = arena_array(x->k->a, b.n + 1, 1);
+    if (text) memcpy(text, b.p, b.n);
+    str s = {text, b.n};
+    bool failed = b.failed;
+    buf_free(&b);
+    if (failed || !text) return ask_no_memory(e);
+    answer_text(&x->k->w.root, "sentence", s);
+    return true;
+}
+
+static bool put_head(comparing *x, err *e)
 {
     ask *k = x->k;
     const diff *d = &x->d;
     answer_text(&k->w.root, "type", x->after.type);
     answer_text(&k->w.root, "unit", x->after.unit);
-    put_side(k, "before", d->sum_before, d->samples_before, d->t_before);
-    put_side(k, "after", d->sum_after, d->samples_after, d->t_after);
-    answer_f64(&k->w.root, "scale", d->scale);
+    put_side(k, "before", d->sum_before, d->samples_before, x->seconds[0]);
+    put_side(k, "after", d->sum_after, d->samples_after, x->seconds[1]);
+    answer_f64(&k->w.root, "scale", d->per_after / d->per_before);
     answer_f64(&k->w.root, "fdr", d->fdr);
     answer_u64(&k->w.root, "tests", d->n_tests);
     answer_text(&k->w.root, "untested", str_of(d->untested ? d->untested : ""));
+    answer_text(&k->w.root, "per", x->per.text);
+    answer_f64(&k->w.root, "per_before", d->per_before);
+    answer_f64(&k->w.root, "per_after", d->per_after);
+    answer_f64(&k->w.root, "spread", d->spread);
+    put_total(k, d);
+    return put_sentence(x, e);
 }
 
 static bool put_tree(comparing *x, err *e)
@@ -210,23 +287,21 @@ static bool put_rows(comparing *x, err *e)
     COLUMN(answer_i64s, int64_t, "flat_after", after.flat);
     COLUMN(answer_i64s, int64_t, "cum_before", before.cum);
     COLUMN(answer_i64s, int64_t, "cum_after", after.cum);
-    COLUMN(answer_f64s, double, "flat_change", flat_change);
-    COLUMN(answer_f64s, double, "cum_change", cum_change);
+    COLUMN(answer_f64s, double, "flat_change", flat_change * x->d.per_after);
+    COLUMN(answer_f64s, double, "cum_change", cum_change * x->d.per_after);
     COLUMN(answer_f64s, double, "flat_q", flat_q);
     COLUMN(answer_f64s, double, "cum_q", cum_q);
     COLUMN(answer_u32s, uint32_t, "flat", flat);
     COLUMN(answer_u32s, uint32_t, "cum", cum);
+    COLUMN(answer_u32s, uint32_t, "moved", moved);
 #undef COLUMN
     answer_u64(&k->w.root, "changed", changed);
+    answer_u64(&k->w.root, "grew", x->d.n_grew);
     return true;
 }
 
 bool api_diff(ask *k, err *e)
 {
-    static const str verdicts[] = {[DIFF_NOISE] = STR("noise"),
-                                   [DIFF_GREW] = STR("grew"),
-                                   [DIFF_SHRANK] = STR("shrank"),
-                                   [DIFF_UNTESTED] = STR("untested")};
     comparing x = {.k = k};
     diff_opts o;
     tree_opts t;
@@ -234,8 +309,7 @@ bool api_diff(ask *k, err *e)
     if (!take_options(&x, &o, &t, &by, e) || !take_base(&x, e) ||
         !frame_table_init(&x.frames, by, k->a, e) || !compare(&x, &o, &t, e))
         return false;
-    put_head(&x);
-    if (!put_tree(&x, e) || !put_rows(&x, e)) return false;
+    if (!put_head(&x, e) || !put_tree(&x, e) || !put_rows(&x, e)) return false;
     answer_texts(&k->w.root, "verdicts", verdicts, ARRAY_LEN(verdicts));
     return true;
 }

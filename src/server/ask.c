@@ -112,7 +112,7 @@ bool ask_answer(ask *k, err *e)
 {
     answer_init(&k->w, k->a);
     k->w.stop = k->budget.stop = k->stop;
-    answer_i64(&k->w.root, "schema", 1);
+    answer_i64(&k->w.root, "schema", k->route->params & ASK_SCHEMA_2 ? 2 : 1);
     if (!selection_of(&k->p, k->now, k->a, &k->q, e)) return false;
     if (!k->route->answer(k, e)) return e->code ? false : ask_no_memory(e);
     if (!stopper_now(k->stop, e)) return false;

@@ -90,13 +90,16 @@ const ask_route ask_routes[] = {
      VALUES "frames:@frames rows:{frame:ints flat:ints cum:ints} all:int", NULL},
     {"diff", api_diff,
      ANSWERS | ASK_VIEW | ASK_P(INVERTED) | ASK_P(BASE_QUERY) | ASK_P(BASE_START) |
-         ASK_P(BASE_END) | ASK_P(ABSOLUTE) | ASK_P(FDR) | ASK_P(NOISE),
-     "two selections: what changed, and which of it is more than noise",
+         ASK_P(BASE_END) | ASK_P(ABSOLUTE) | ASK_P(PER) | ASK_P(SPREAD) | ASK_P(FDR) |
+         ASK_P(NOISE) | ASK_SCHEMA_2,
+     "two selections: what changed in cost, and which of it is more than noise",
      "type:text unit:text before:@side after:@side scale:real fdr:real tests:int untested:text "
+     "per:text per_before:real per_after:real spread:real sentence:text total:{change:real q:real "
+     "verdict:text growth?:real low?:real high?:real uniform:bool} "
      "frames:@frames nodes:{parent:ints frame:ints self_before:ints self_after:ints "
      "total_before:ints total_after:ints} rows:{frame:ints flat_before:ints flat_after:ints "
      "cum_before:ints cum_after:ints flat_change:reals cum_change:reals flat_q:reals cum_q:reals "
-     "flat:ints cum:ints} changed:int verdicts:texts",
+     "flat:ints cum:ints moved:ints} changed:int grew:int verdicts:texts",
      NULL},
     {"lanes", api_lanes, ANSWERS | ASK_VIEW, "threads over time",
      THREADS "lanes:{name:texts thread_id:ints process_id:ints resource:ints sum:ints first:ints "

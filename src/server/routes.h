@@ -53,7 +53,11 @@ typedef enum ask_kind {
     X(BASE_QUERY, "base_query", ASK_TEXT, "cpu{service.version=\"1.2\"}", "query of before")       \
     X(BASE_START, "base_start", ASK_TIME, "now-2h", "start of before")                             \
     X(BASE_END, "base_end", ASK_TIME, "now-1h", "end of before")                                   \
-    X(ABSOLUTE, "absolute", ASK_FLAG, "1", "compare rates over time, not shares of the sum")       \
+    X(ABSOLUTE, "absolute", ASK_FLAG, "1", "the same as per=second")                               \
+    X(PER, "per", ASK_TEXT, "second",                                                              \
+      "what amounts are divided by: run, second, N,M or calibration:FRAME")                        \
+    X(SPREAD, "spread", ASK_REAL, "0.05",                                                          \
+      "how much two recordings of the same load differ, a standard deviation")                     \
     X(FDR, "fdr", ASK_REAL, "0.05", "rate of false discoveries")                                   \
     X(NOISE, "noise", ASK_REAL, "1", "how many neighbouring samples say the same")                 \
     X(GAP, "gap", ASK_DURATION, "20ms", "most that a moment lasts")                                \
@@ -71,6 +75,7 @@ enum {
 
 /* Bits of ask_route.params. */
 #define ASK_P(id) (UINT64_C(1) << ASK_I_##id)
+#define ASK_SCHEMA_2 (UINT64_C(1) << 63) /* members of the answer changed their meaning once */
 #define ASK_SELECTION                                                                              \
     (ASK_P(QUERY) | ASK_P(START) | ASK_P(END) | ASK_P(TRACE_ID) | ASK_P(SPAN_ID) |                 \
      ASK_P(PROFILE_ID) | ASK_P(MAX_TIME))

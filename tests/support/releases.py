@@ -34,6 +34,12 @@ COMPACTED = {'series', 'profiles', 'samples'}  # of the endpoint `store`, which 
 
 GROWING = {'formats': 'name', 'rules': 'id'}
 
+# Results whose `schema` was raised since: keys that are gone, and why.  All other keys of the old ones must be there; their
+# values mean something else now.
+RAISED = {
+    'diff': {'schema': 2, 'gone': {'scale'}, 'why': 'verdicts are of cost; before, after and change add up without a scale'},
+}
+
 PROFILE = 'examples/checkout.otlp'
 SMALL = 'tests/vectors/v1_10/basic.bin'
 
@@ -112,6 +118,33 @@ def lacks(old, new, path=''):
             return '%s: %d entries, now %d' % (path, len(old), len(new))
         return next((f for i, (a, b) in enumerate(zip(old, new)) for f in [lacks(a, b, '%s[%d]' % (path, i))] if f), None)
     return None if old == new and isinstance(old, bool) == isinstance(new, bool) else '%s: %.100r, now %.100r' % (path, old, new)
+
+
+def keys_gone(old, new, gone, path=''):
+    """The first key of `old` that neither `new` nor `gone` has; None: all are there.  Lists are looked at by their first entry."""
+    if isinstance(old, list) and isinstance(new, list):
+        return keys_gone(old[0], new[0], gone, path + '[0]') if old and new else None
+    if not isinstance(old, dict):
+        return None
+    if not isinstance(new, dict):
+        return '%s is no object' % path
+    for key, value in old.items():
+        if key not in new and key not in gone:
+            return '%s.%s is gone' % (path, key)
+        found = keys_gone(value, new.get(key), gone, path + '.' + key) if key in new else None
+        if found:
+            return found
+    return None
+
+
+def broken(name, old, new):
+    """What a command or endpoint does not keep of a recorded result; None: it keeps all."""
+    raised = RAISED.get(name)
+    if not raised or old['output']['schema'] == raised['schema']:
+        return lacks(old, new)
+    if new['output']['schema'] != raised['schema'] or new.get('exit') != old.get('exit'):
+        return 'schema %s, exit %s' % (new['output']['schema'], new.get('exit'))
+    return keys_gone(old, new, raised['gone'])
 
 
 def run_command(kiln, src, args, store):

@@ -6,29 +6,9 @@
 #include <cmocka.h>
 
 /* The wanted values are sums of exact fractions (Python: fractions.Fraction over math.comb): twice the
- * smaller tail, at most 1.  The last rows of each table are where the normal limit takes over. */
+ * smaller tail, at most 1.  The last row is where the normal limit takes over. */
 static const struct {
-    stat_counts c;
-    double want;
-} shares[] = {
-    {{1, 10, 5, 10}, 0.14086687306501547},
-    {{0, 20, 9, 20}, 0.0012285012285012285},
-    {{3, 100, 12, 90}, 0.0162146153911767},
-    {{50, 1000, 80, 1000}, 0.0083084483777569329},
-    {{9, 10, 2, 12}, 0.0019052155275065491},
-    {{200, 400, 260, 410}, 0.00015222425963666952},
-    {{30, 5000, 31, 4000}, 0.38047174877820394},
-    {{0, 7, 1, 1}, 0.25},
-    {{700, 5000, 850, 5100}, 0.0002220616530130223},
-    {{2000, 9000, 2210, 9000}, 0.00023264035261759259},
-};
-
-static const struct {
-    uint64_t a;
-    double t_a;
-    uint64_t b;
-    double t_b;
-    double want;
+    double a, t_a, b, t_b, want;
 } rates[] = {
     {3, 1, 11, 1, 0.057373046875},
     {0, 2, 6, 1, 0.0027434842249657062},
@@ -42,30 +22,6 @@ static void near(double got, double want, double tolerance)
 {
     if (fabs(got - want) > tolerance * fmax(want, 1e-300))
         fail_msg("%.17g, wanted %.17g", got, want);
-}
-
-static void test_share_exact(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
-        stat_counts c = shares[i].c;
-        near(stat_share_p(c), shares[i].want, c.a + c.b > 800 ? 0.1 : 1e-9);
-        /* Neither the order of the runs nor looking at the unmarked ones changes the answer. */
-        stat_counts swapped = {c.b, c.n_b, c.a, c.n_a};
-        near(stat_share_p(swapped), shares[i].want, c.a + c.b > 800 ? 0.1 : 1e-9);
-    }
-}
-
-static void test_share_degenerate(void **state)
-{
-    (void)state;
-    assert_true(stat_share_p((stat_counts){0}) == 1);
-    assert_true(stat_share_p((stat_counts){0, 0, 5, 10}) == 1);
-    assert_true(stat_share_p((stat_counts){11, 10, 5, 10}) == 1);
-    assert_true(stat_share_p((stat_counts){10, 10, 10, 10}) == 1);
-    assert_true(stat_share_p((stat_counts){0, 1000000, 0, 1000000}) == 1);
-    double p = stat_share_p((stat_counts){0, UINT64_MAX / 4, UINT64_MAX / 4, UINT64_MAX / 4});
-    assert_true(p >= 0 && p < 1e-100);
 }
 
 static void test_rate_exact(void **state)
@@ -101,35 +57,49 @@ static void test_quantile(void **state)
     near(stat_normal_quantile(1e-9), 5.997807015008182, 1e-9);
 }
 
-/* At the detectable growth a test of the stated level finds it about four times in five. */
-static void test_detectable(void **state)
+/* Closed forms: df 1 is Cauchy's, 2 and 4 are algebraic; the rest is from tables to five digits. */
+static void test_t(void **state)
 {
     (void)state;
-    double share = 0.1, delta = stat_detectable(share, 10000, 10000, 0.05);
-    assert_true(delta > 0.010 && delta < 0.014);
-    assert_true(stat_detectable(share, 40000, 40000, 0.05) < 0.52 * delta);
-    assert_true(stat_detectable(share, 0, 10, 0.05) == 1);
-    assert_true(stat_detectable(0, 10, 10, 0.05) <= 1);
-    uint64_t rng = 42;
-    int found = 0;
-    for (int run = 0; run < 400; run++) {
-        uint64_t n[2] = {0, 0};
-        for (int side = 0; side < 2; side++)
-            for (int i = 0; i < 10000; i++) {
-                rng = rng * 6364136223846793005u + 1442695040888963407u;
-                n[side] += (double)(rng >> 11) * 0x1p-53 < share + side * delta;
-            }
-        found += stat_share_p((stat_counts){n[0], 10000, n[1], 10000}) <= 0.05;
+    for (double t = 0.1; t < 50; t *= 1.7) {
+        double u = t / sqrt(2 + t * t), s = t * t / 4;
+        near(stat_t_p(t, 1), 1 - 2 / M_PI * atan(t), 1e-10);
+        near(stat_t_p(t, 2), 1 - u, 1e-10);
+        near(stat_t_p(t, 4), 1 - 0.75 * (t / sqrt(1 + s)) * (1 - s / (1 + s) / 3), 1e-7);
+        near(stat_t_p(t, 1e7), erfc(t / M_SQRT2), t < 6 ? 1e-4 : 1e9);
+        near(stat_t_p(-t, 8), stat_t_p(t, 8), 1e-12);
     }
-    assert_in_range(found, 296, 344); /* 320, three deviations each way */
+    near(stat_t_quantile(0.025, 8), 2.306004, 1e-6);
+    near(stat_t_quantile(0.025, 2), 4.302653, 1e-6);
+    near(stat_t_quantile(0.005, 10), 3.169273, 1e-6);
+    assert_true(stat_t_p(0, 3) == 1 && stat_t_p(INFINITY, 3) == 0 && stat_t_p(NAN, 3) == 1);
+}
+
+static void test_mean(void **state)
+{
+    (void)state;
+    /* R: t.test(c(10, 12, 11), c(15, 14, 16), var.equal = TRUE), t = 4.8990 and p = 0.0080 */
+    const double x[] = {10, 12, 11}, y[] = {15, 14, 16};
+    near(stat_mean_p(x, 3, y, 3), stat_t_p(4.898979485566356, 4), 1e-12);
+    near(stat_mean_p(y, 3, x, 3), stat_mean_p(x, 3, y, 3), 1e-12);
+    near(stat_mean_p(x, 1, y, 3), stat_t_p(5 / sqrt(4.0 / 3), 2), 1e-12); /* one run before */
+    /* R: t.test(c(10, 12, 11), c(13, 19, 25, 31)), df = 3.1325 by Welch and Satterthwaite */
+    const double z[] = {13, 19, 25, 31};
+    double u = 1.0 / 3, v = 60.0 / 4, df = (u + v) * (u + v) / (u * u / 2 + v * v / 3);
+    near(df, 3.13249, 1e-5);
+    near(stat_mean_p(x, 3, z, 4), stat_t_p(11 / sqrt(u + v), df), 1e-12);
+    assert_true(stat_mean_p(x, 3, x, 3) == 1);
+    assert_true(stat_mean_p(x, 1, y, 1) == 1 && stat_mean_p(x, 0, y, 3) == 1);
+    assert_true(stat_mean_p((const double[]){1, 1}, 2, (const double[]){2, 2}, 2) == 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_share_exact), cmocka_unit_test(test_share_degenerate),
-        cmocka_unit_test(test_rate_exact),  cmocka_unit_test(test_fdr),
-        cmocka_unit_test(test_quantile),    cmocka_unit_test(test_detectable),
+
+        cmocka_unit_test(test_rate_exact), cmocka_unit_test(test_fdr),
+        cmocka_unit_test(test_quantile),   cmocka_unit_test(test_t),
+        cmocka_unit_test(test_mean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-// The question whether two selections differ by more than two samplings of one program would.
+// Whether two selections differ in cost by more than noise: the verdict of the server, which decides as kiln diff does.
 import { getColumns } from './client';
 import { Column } from './columns';
 import { Base } from './load';
@@ -11,10 +11,12 @@ export interface Change {
     before: number; // scaled to the other side's sum
     after: number;
     grew: boolean;
+    moved: boolean; // it grew by what another function lost: inlined or renamed
     q: number; // the rate of false discoveries at which it counts as one
 }
 
 export interface Verdict {
+    sentence: string; // what was compared, per what, what changed and how sure that is
     changed: Change[]; // by their own samples or with what they call, the surest first
     tests: number;
     fdr: number;
@@ -24,13 +26,14 @@ export interface Verdict {
 }
 
 interface Raw {
+    sentence: string;
     scale: number;
     fdr: number;
     tests: number;
     untested: string;
     frames: { label: string[] };
     rows: Record<
-        'frame' | 'flat_before' | 'flat_after' | 'cum_before' | 'cum_after' | 'flat_q' | 'cum_q' | 'flat' | 'cum',
+        'frame' | 'flat_before' | 'flat_after' | 'cum_before' | 'cum_after' | 'flat_q' | 'cum_q' | 'flat' | 'cum' | 'moved',
         Column
     >;
     changed: number;
@@ -59,8 +62,10 @@ export async function verdictOf(s: Selector, span: Span, base: Base, signal?: Ab
             before: (own ? r.flat_before[i] : r.cum_before[i]) * a.scale,
             after: own ? r.flat_after[i] : r.cum_after[i],
             grew: word(own ? r.flat : r.cum, i) === 'grew',
+            moved: !!r.moved[i],
             q: own ? r.flat_q[i] : r.cum_q[i],
         };
     });
-    return { changed, tests: a.tests, fdr: a.fdr, untested: a.untested, partial: a.partial, why: a.why ?? '' };
+    const { sentence, tests, fdr, untested, partial } = a;
+    return { sentence, changed, tests, fdr, untested, partial, why: a.why ?? '' };
 }

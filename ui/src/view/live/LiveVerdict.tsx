@@ -1,4 +1,4 @@
-// Which functions changed by more than noise, over the views of a comparison.
+// What changed in cost by more than noise, in the total and by function, over the views of a comparison.
 import { Answer } from '../../live/load';
 import { withLabels } from '../../live/selector';
 import { verdictOf } from '../../live/verdict';
@@ -37,19 +37,20 @@ export function LiveVerdict(p: VerdictProps) {
                 `Changes were not tested: ${v.untested}.`
             ) : !v.changed.length ? (
                 <span title={rate!}>
-                    No function changed by more than noise{v.partial ? `, as far as it was looked at: ${v.why}` : ''}.
+                    {v.sentence}{v.partial ? `, as far as it was looked at: ${v.why}` : ''}.
                 </span>
             ) : (
                 <>
-                    <span title={rate!}>Changed by more than noise:</span>
+                    <span title={rate!}>{v.sentence}. By function:</span>
                     {v.changed.slice(0, SHOWN).map((c) => (
                         <button
                             key={c.name}
-                            data-sign={c.grew ? 'up' : 'down'}
+                            data-sign={c.moved ? '' : c.grew ? 'up' : 'down'}
                             title={`${c.name}: ${withUnit(Math.round(c.before), unit)} → ${withUnit(c.after, unit)}`}
                             onClick={() => p.onFrame(c.name)}
                         >
-                            <b>{shortName(c.name)}</b> {c.before ? signedPercent(c.after - c.before, c.before) : 'new'}
+                            <b>{shortName(c.name)}</b>{' '}
+                            {c.moved ? 'moved' : c.before ? signedPercent(c.after - c.before, c.before) : 'new'}
                         </button>
                     ))}
                     {v.changed.length > SHOWN && <span>and {count(v.changed.length - SHOWN)} more</span>}
