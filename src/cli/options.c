@@ -76,6 +76,10 @@ static const option_desc all_options[] = {
      "What the values are, where the source does not say: cpu/nanoseconds, samples/count."},
     {"time-anchor", 0, OPTION_TEXT, AT(time_anchor), IN(CONVERT), "TIME", NULL,
      "When the recording began, for sources whose clock does not count from 1970."},
+    {"time-anchor", 0, OPTION_TEXT, AT(time_anchor), IN(SEND) | IN(STORE), "TIME", NULL,
+     "When the recording began, for sources whose clock does not count from 1970. Otherwise the "
+     "date in the file, or else the time at which the file was last written as the time of the "
+     "last sample (store: import)."},
     {"keep-original", 0, OPTION_FLAG, AT(keep_original), IN(CONVERT), NULL, NULL,
      "Put the input itself into the profile (JFR, perf.data)."},
     {"no-extras", 0, OPTION_FLAG, AT(no_extras), IN(CONVERT), NULL, NULL,
