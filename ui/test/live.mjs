@@ -245,7 +245,7 @@ async function person(url) {
         writeFileSync(join(dir, name), JSON.stringify({ $schema: 'https://www.speedscope.app/', shared: frames, profiles: [one] }));
         await open(other, url, ALL);
         await drop(other, join(dir, name), name);
-        await textIs(other, '[data-notice]', /speedscope\)$/, 'no answer');
+        await textIs(other, '[data-notice]', /undated\.speedscope\.json: 1 profile \(speedscope\)/, 'no answer');
         await inQuery(other, `from=${new Date().getUTCFullYear()}`);
         await drop(other, join(dir, name), name);
         await textIs(other, '[data-notice]', /stored before/, 'accepted twice');
