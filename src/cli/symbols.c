@@ -43,7 +43,9 @@ bool symbols_wanted(cli *c, arena *a, symbolize_opts *out, err *e)
 {
     const char **dirs = dirs_of(&c->o.debug_dir, a);
     *out = (symbolize_opts){
-        .module = {.dirs = {dirs, c->o.debug_dir.n}, .kallsyms = c->o.kallsyms, .seed = c->seed},
+        .module = {.dirs = {.v = dirs, .n = c->o.debug_dir.n},
+                   .kallsyms = c->o.kallsyms,
+                   .seed = c->seed},
         .cache_dir = c->o.no_cache ? "" : NULL,
         .cache_bytes = c->o.cache_size,
         .perf_map = c->o.perf_map,
