@@ -9,6 +9,8 @@
 
 enum { WORTH = 100 }; /* less than one in so many, of samples and of addresses: no line about it */
 #define TIMEOUT (10 * NS_PER_S)
+/* For the index of a binary; one that needs more has names and no lines. */
+#define MEMORY ((size_t)1 << 30)
 
 typedef struct naming {
     arena arena;
@@ -89,6 +91,7 @@ static bool look_up(cli *c, naming *n, input *in, err *e)
     if (!symbols_wanted(c, &in->arena, &o, e)) return false;
     o.module.dirs.proven = true;
     o.module.stop = &n->stop;
+    o.module.max_memory = MEMORY;
     o.shelf = &n->shelf;
     bool ok = symbolize(&in->doc.model, &o, &in->arena, &report, e) && remember(n, &report);
     cli_status(c, "%s", "");

@@ -126,14 +126,13 @@ static bool index_of(module *m, const found_files *f, const module_opts *o, symb
 {
     char key[256], names_key[272];
     cache_key(f, key, sizeof key);
-    /* What was stopped once would be stopped every time: its names are kept apart, and looked for first. */
+    /* What took too long once would do so every time: its names are kept apart, and looked for first. */
     snprintf(names_key, sizeof names_key, "%s-%s", key, o->stop ? "quick" : "names");
     bool small = !o->max_debug || debug_bytes(found_debug(f)) <= o->max_debug;
     if (load_index(m, o, c, key) || (o->stop && load_index(m, o, c, names_key)) ||
         (small && make_index(m, f, false, o, c, key)))
         return true;
-    bool stopped = o->stop && !stopper_now(o->stop, NULL);
-    return (o->max_debug || stopped) &&
+    return (o->max_debug || o->stop) &&
            (load_index(m, o, c, names_key) || make_index(m, f, true, o, c, names_key));
 }
 

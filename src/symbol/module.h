@@ -26,8 +26,8 @@ typedef struct module_opts {
     size_t max_debug; /* inside somebody else's process: debug information of more bytes, or that
                              max_memory is not enough for, is left aside (names, no lines), and a stored
                              index is not read as a whole; 0: no such limit */
-    stopper
-        *stop; /* ends long work on debug information: names, no lines; NULL: takes all the time */
+    /* Somebody waits: ends long work on debug information, which then gives names and no lines.  NULL: it takes all the time. */
+    stopper *stop;
     uint64_t seed; /* of hash tables; nothing that is made depends on it */
 } module_opts;
 
