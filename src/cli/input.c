@@ -32,13 +32,12 @@ static bool is_storing(const cli *c)
     return id == COMMAND_SEND || id == COMMAND_STORE;
 }
 
-/* When the file was last written, as Unix ns.  0: it is none, or archives and copies left no date on it. */
+/* When the file was last written, as Unix ns.  0: it is none. */
 static uint64_t modified(const input *in)
 {
-    enum { YEAR_2000 = 946684800 };
     struct stat st;
     if (in->kept || !strcmp(in->path, "-") || stat(in->path, &st) || !S_ISREG(st.st_mode) ||
-        st.st_mtim.tv_sec < YEAR_2000)
+        st.st_mtim.tv_sec < 0)
         return 0;
     return (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
 }

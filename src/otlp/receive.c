@@ -310,26 +310,12 @@ static str query_word(str target, str key)
     return (str){0};
 }
 
-/* Colons and the plus of an offset may come as %3A and %2B. */
-static str unescape(str text, char *out, size_t cap)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < text.n && n < cap; i++) {
-        char c = text.p[i];
-        str code = {text.p + i, text.n - i < 3 ? 0 : 3};
-        bool colon = code.n && (!strncasecmp(code.p, "%3a", 3)),
-             plus = code.n && !strncasecmp(code.p, "%2b", 3);
-        if (colon || plus) i += 2;
-        out[n++] = colon ? ':' : plus ? '+' : c;
-    }
-    return (str){out, n};
-}
-
 static bool take_time(str target, const char *key, uint64_t *ns, err *e)
 {
     char plain[64];
     str word = query_word(target, str_of(key));
-    if (!word.n || time_parse(unescape(word, plain, sizeof plain), ns)) return true;
+    size_t n = grpc_message_text(word, plain, sizeof plain); /* colons may come as %3A */
+    if (!word.n || time_parse((str){plain, n}, ns)) return true;
     return err_set(e, ERR_MALFORMED,
                    "%s takes a time such as 2023-06-27T04:52:00Z or 1687841520, not `%.*s`", key,
                    (int)(word.n < 40 ? word.n : 40), word.p);

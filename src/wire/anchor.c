@@ -94,12 +94,15 @@ static bool end_at(anchoring *x, uint64_t at, const char *epoch, const char *wha
     return at > length && begin_at(x, at - length, epoch, what);
 }
 
+#define YEAR_2000 (UINT64_C(946684800) * 1000000000)
+
 static bool choose(anchoring *x, const time_anchor *t)
 {
     bool wanted = t->modified || t->arrival;
+    uint64_t modified = t->modified < YEAR_2000 ? 0 : t->modified;
     return begin_at(x, t->given, "given", "dated as told") ||
            (wanted && begin_at(x, x->date, "file", "dated by the file itself")) ||
-           end_at(x, t->modified, "modified", "dated by the modification time of the file") ||
+           end_at(x, modified, "modified", "dated by the modification time of the file") ||
            end_at(x, t->arrival, "arrival", "dated by the time of arrival");
 }
 

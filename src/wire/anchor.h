@@ -11,7 +11,7 @@
 /* What is known of the date of a recording, as Unix ns; 0: not known.  The first that is known decides:
  *   given     a person says when it began
  *   (date)    the file says so itself: kiln.time.date on a profile; used when one of the next two is known
- *   modified  the file was last written then: its last observation
+ *   modified  the file was last written then: its last observation.  Before 2000: an archive or a copy left no date on it
  *   arrival   it arrived then: its last observation */
 typedef struct time_anchor {
     uint64_t given, modified, arrival;

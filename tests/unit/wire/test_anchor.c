@@ -53,6 +53,8 @@ static uint64_t time_at(const made *x, size_t at, size_t i)
     return sample_at(&x->m, &x->m.profiles.v[at], 0).times[i];
 }
 
+#define WRITTEN UINT64_C(1700000000000000000)
+
 static void test_which_date(void **state)
 {
     (void)state;
@@ -68,12 +70,17 @@ static void test_which_date(void **state)
         {"given: the beginning", {.given = 7000, .modified = 9000}, 5000, 7000, "dated as told"},
         {"date in the file", {.modified = 9000}, 5000, 5000, "dated by the file itself"},
         {"written: the last observation, 140",
-         {.modified = 9000, .arrival = 9999},
+         {.modified = WRITTEN, .arrival = 9999},
          0,
-         9000 - 50,
+         WRITTEN - 50,
          "dated by the modification time of the file"},
         {"arrived", {.arrival = 9999}, 0, 9999 - 50, "dated by the time of arrival"},
-        {"too early for what was recorded", {.modified = 50}, 0, 0, NULL},
+        {"written before 2000 is no date",
+         {.modified = 900000, .arrival = 9999},
+         0,
+         9999 - 50,
+         "dated by the time of arrival"},
+        {"too early for what was recorded", {.arrival = 50}, 0, 0, NULL},
         {"beyond 64 bits", {.given = UINT64_MAX - 3}, 0, 0, NULL},
     };
     for (size_t i = 0; i < ARRAY_LEN(t); i++) {
@@ -99,7 +106,7 @@ static void test_dated_stay(void **state)
     (void)state;
     made x;
     make(&x, 0, true);
-    anchor(&x, (time_anchor){.modified = 9000});
+    anchor(&x, (time_anchor){.arrival = 9000});
     assert_int_equal(time_at(&x, 0, 1), 9000);
     assert_int_equal(time_at(&x, 2, 1), 1007);
     assert_int_equal(x.m.profiles.v[2].time_unix_nano, 1000);
