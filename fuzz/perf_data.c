@@ -27,9 +27,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     ledger l = {0};
     model m;
     err e = {0};
-    read_opts o = {.max_bytes = 4 << 20, .ledger = &l, .time_anchor = n & 1};
+    read_opts o = {.max_bytes = 4 << 20, .ledger = &l};
     str in = {(const char *)data, n};
     if (format_perf_data.read(&format_perf_data, in, &o, &a, &m, NULL, &e)) {
+        bool moved;
+        time_anchor t = {.arrival = n & 1 ? UINT64_C(1700000000000000000) : 0, .plain = n & 2};
+        MUST(anchor_times(&m, &t, &l, &a, &moved, &e) || e.code == ERR_LIMIT);
         look(&m);
         buf text = {.limit = 16 << 20};
         (void)!format_perf_script.write(&format_perf_script, &m, &(write_opts){0}, &text, &e);

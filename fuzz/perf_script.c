@@ -15,9 +15,11 @@ static bool again(str in, uint64_t anchor, buf *text)
     arena a = {.budget = 64 << 20};
     model m;
     err e = {0};
-    read_opts o = {.time_anchor = anchor};
-    bool ok = format_perf_script.read(&format_perf_script, in, &o, &a, &m, NULL, &e);
+    bool moved,
+        ok = format_perf_script.read(&format_perf_script, in, &(read_opts){0}, &a, &m, NULL, &e);
     if (!ok) MUST(e.code != ERR_OK && e.msg[0] && (e.offset <= in.n || e.offset == NO_OFFSET));
+    time_anchor t = {.given = anchor, .plain = true};
+    ok = ok && anchor_times(&m, &t, NULL, &a, &moved, &e);
     bool timed = ok && m.times.n && m.times.n == m.values.n;
     if (ok) MUST(format_perf_script.write(&format_perf_script, &m, &(write_opts){0}, text, &e));
     arena_free(&a);

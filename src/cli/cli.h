@@ -15,12 +15,13 @@ typedef struct cli {
     int fd;    /* that is, stdout; `run` leaves that to the program and writes to stderr */
     term term; /* of fd; color already follows --color */
     term term_err;
-    uint64_t seed;    /* of the hash tables */
-    bool out_closed;  /* the reader of a pipe went away: no complaint, no more output */
-    bool pages;       /* the output is for a person at a terminal: long, through a pager */
-    bool status;      /* a passing line is on the terminal */
-    uint64_t ignored; /* the signals that were ignored when we were started (sys/child.h) */
-    exit_code worst;  /* highest code seen so far */
+    uint64_t seed;         /* of the hash tables */
+    bool out_closed;       /* the reader of a pipe went away: no complaint, no more output */
+    bool pages;            /* the output is for a person at a terminal: long, through a pager */
+    bool status;           /* a passing line is on the terminal */
+    uint64_t ignored;      /* the signals that were ignored when we were started (sys/child.h) */
+    exit_code worst;       /* highest code seen so far */
+    struct naming *naming; /* looked up without being asked (cli/naming.h); NULL: none yet */
 } cli;
 
 /* Writes c->out to stdout and empties it.  false after a failure that was already reported. */

@@ -3,6 +3,7 @@
 
 #include "cli/flame_out.h"
 #include "cli/input.h"
+#include "cli/naming.h"
 #include "format/html.h"
 #include "model/merge.h"
 #include "base/ban.h"
@@ -66,6 +67,7 @@ static void report(cli *c, input *in, const input *base)
     err e = {0};
     buf out = {0};
     model m;
+    naming_tell(c);
     bool ok = join(in, c->n_args, &in[0].arena, &m, &e) &&
               draw_html(c, &m, base ? &base->doc.model : NULL, &out, &e) &&
               file_write(c->o.output, buf_view(&out), &e);
@@ -73,12 +75,20 @@ static void report(cli *c, input *in, const input *base)
     buf_free(&out);
 }
 
+static bool open_named(cli *c, const char *path, input *in)
+{
+    if (!input_open(c, path, in)) return false;
+    if (naming_add(c, in)) return true;
+    input_close(in);
+    return false;
+}
+
 static void report_with_base(cli *c, input *in)
 {
     input base;
     if (!c->o.diff) {
         report(c, in, NULL);
-    } else if (input_open(c, c->o.diff, &base)) {
+    } else if (open_named(c, c->o.diff, &base)) {
         report(c, in, &base);
         input_close(&base);
     }
@@ -126,7 +136,7 @@ static void write_report(cli *c)
         return;
     }
     size_t n = 0;
-    while (n < c->n_args && input_open(c, c->args[n], &in[n])) n++;
+    while (n < c->n_args && open_named(c, c->args[n], &in[n])) n++;
     if (n == c->n_args) report_with_base(c, in);
     while (n--) input_close(&in[n]);
     free(in);

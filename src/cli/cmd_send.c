@@ -5,6 +5,7 @@
 #include "base/when.h"
 #include "cli/output.h"
 #include "cli/send.h"
+#include "cli/supply.h"
 #include "otlp/split.h"
 #include "base/ban.h"
 
@@ -50,6 +51,8 @@ static bool configure(sending *s, err *e)
     otlp_environment env = {get_variable, warn_variable, s->c};
     otlp_config *k = &s->config;
     bool logs = o->signal && !strcmp(o->signal, "logs");
+    supply given;
+    if (!supply_parse(o, &given, e)) return false;
     if (!otlp_config_read(logs ? OTLP_LOGS : OTLP_PROFILES, &env, &s->arena, k, e)) return false;
     k->set_protocol = "--protocol ", k->set_ca = "--ca ";
     if (o->compression && !otlp_codec_parse(str_of(o->compression), &k->codec)) return false;
@@ -91,7 +94,9 @@ static void on_settled(void *who, const settled *t)
         snprintf(f->text, sizeof f->text, "%s", t->text);
     }
     bool good = t->outcome == OUTCOME_ACCEPTED || t->outcome == OUTCOME_PARTIAL;
-    f->accepted += good ? t->items - (one.rejected < t->items ? one.rejected : t->items) : 0;
+    uint64_t not_new = one.rejected + t->duplicates;
+    f->accepted += good ? t->items - (not_new < t->items ? not_new : t->items) : 0;
+    f->duplicates += good ? t->duplicates : 0;
     f->rejected += one.rejected;
     f->attempts += t->attempts;
     f->settled = true;

@@ -16,6 +16,8 @@ static void put_json(question *q, const series *s)
     json_out o = {.b = &q->c->out, .pretty = true};
     json_put_object(&o);
     question_head_json(q, &o);
+    json_put_key(&o, STR("dated"));
+    json_put_bool(&o, !question_clock(q, 0).undated);
     json_put_key(&o, STR("step_nano"));
     if (s->step)
         json_put_u64(&o, s->step);
@@ -53,12 +55,14 @@ static void put_text(question *q, const series *s)
     buf *b = &q->c->out;
     char when[HUMAN_MAX], value[HUMAN_MAX];
     int64_t most = 1;
+    human_clock clock = question_clock(q, s->n ? s->time[0] : 0);
     for (size_t i = 0; i < s->n; i++)
         if (s->sum[i] > most) most = s->sum[i];
     question_head(q, b);
     if (s->step) buf_printf(b, "steps of %s\n", human_duration(s->step, when));
     for (size_t i = 0; i < s->n; i++) {
-        buf_printf(b, "%s %11s  ", s->time[i] ? human_time(s->time[i], when) : "(no time)",
+        buf_printf(b, "%s %11s  ",
+                   s->time[i] ? human_moment(&clock, s->time[i], when) : "(no time)",
                    question_value(q, s->sum[i], value));
         put_bar(b, (double)s->sum[i] / (double)most);
         buf_putc(b, '\n');
@@ -72,6 +76,7 @@ static bool draw_svg(question *q, const series *s, err *e)
     series_opts o = {.title = input_title(c->args[0]),
                      .type = q->v.type,
                      .unit = q->v.unit,
+                     .clock = question_clock(q, s->n ? s->time[0] : 0),
                      .width = c->o.width.n};
     bool ok = series_svg(s, &o, &out, e) && picture_write(c, &out, e);
     buf_free(&out);

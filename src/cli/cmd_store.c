@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/store_import.h"
 #include "cli/store_names.h"
+#include "cli/supply.h"
 #include "draw/human.h"
 #include "server/selection.h"
 #include "store/store.h"
@@ -335,7 +336,10 @@ static exit_code do_import(cli *c, store *s)
 {
     importing x = {.c = c, .store = s};
     char n[HUMAN_MAX];
-    bool ok = true;
+    supply given;
+    err e = {0};
+    bool ok = supply_parse(&c->o, &given, &e);
+    if (!ok) return cli_fail_err(c, NULL, &e), c->worst;
     for (size_t i = 2; i < c->n_args; i++) ok &= import_file(&x, c->args[i]);
     if (!c->o.quiet)
         cli_note(c, "%s stored, %llu %s there already", human_things(x.stored, "profile", n),

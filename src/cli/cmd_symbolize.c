@@ -32,25 +32,13 @@ static int by_weight(const void *x, const void *y)
     return (*a > *b) - (*a < *b);
 }
 
-static const char *what_of(module_state s)
-{
-    static const char *const text[] = {
-        [MODULE_LINES] = "lines",          [MODULE_SYMBOLS] = "symbols only",
-        [MODULE_EXPORTS] = "exports only", [MODULE_EMPTY] = "stripped",
-        [MODULE_MISSING] = "not found",    [MODULE_DIFFERS] = "another build",
-        [MODULE_FORBIDDEN] = "no access",  [MODULE_BROKEN] = "unreadable",
-        [MODULE_NO_MAP] = "no perf map",   [MODULE_UNNAMED] = "unknown",
-    };
-    return text[s];
-}
-
 static void put_binary(buf *b, const symbolized *s, bool color)
 {
     char found[HUMAN_MAX], all[HUMAN_MAX];
     bool good = s->n_found == s->n_locations;
     const char *advice = symbolize_advice(s);
     buf_printf(b, "  %s%-13s%s %8s of %s  %.*s", paint_on(color, good ? PAINT_GREEN : PAINT_YELLOW),
-               what_of(s->state), paint_on(color, PAINT_OFF), human_count(s->n_found, found),
+               symbols_state(s->state), paint_on(color, PAINT_OFF), human_count(s->n_found, found),
                human_count(s->n_locations, all), STR_ARG(s->name));
     buf_z(b, s->trusted ? " (by its name: the profile has no build id)\n" : "\n");
     if (advice)
@@ -137,46 +125,6 @@ static void tell_json(symbolizing *y)
 }
 
 /* ---- the work ---- */
-
-static void show_progress(void *who, str name)
-{
-    cli_status(who, "symbols of %.*s ...", STR_ARG(name));
-}
-
-static demangle_mode mode_of(const char *name)
-{
-    if (!name || !strcmp(name, "short")) return DEMANGLE_SHORT;
-    return !strcmp(name, "full") ? DEMANGLE_FULL : DEMANGLE_NONE;
-}
-
-/* The directories of --debug-dir as terminated strings; NULL: out of memory. */
-static const char **dirs_of(const option_list *l, arena *a)
-{
-    const char **v = arena_new(a, const char *, l->n + 1);
-    for (size_t i = 0; v && i < l->n; i++) {
-        char *z = arena_zero(a, l->v[i].n + 1);
-        if (!z) return NULL;
-        memcpy(z, l->v[i].p, l->v[i].n);
-        v[i] = z;
-    }
-    return v;
-}
-
-bool symbols_wanted(cli *c, arena *a, symbolize_opts *out, err *e)
-{
-    const char **dirs = dirs_of(&c->o.debug_dir, a);
-    *out = (symbolize_opts){
-        .module = {.dirs = {dirs, c->o.debug_dir.n}, .kallsyms = c->o.kallsyms, .seed = c->seed},
-        .cache_dir = c->o.no_cache ? "" : NULL,
-        .cache_bytes = c->o.cache_size,
-        .perf_map = c->o.perf_map,
-        .demangle = mode_of(c->o.demangle),
-        .force = c->o.force,
-        .progress = show_progress,
-        .who = c,
-    };
-    return dirs || err_set(e, ERR_LIMIT, "the memory budget is spent");
-}
 
 static bool work(symbolizing *y, err *e)
 {

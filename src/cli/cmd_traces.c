@@ -56,9 +56,10 @@ static void put_times(tracing *t, const sample *s)
     char when[HUMAN_MAX];
     buf *b = &t->q->c->out;
     uint32_t shown = 0;
+    human_clock clock = profile_clock(t->p->m, t->p->p);
     for (uint32_t i = 0; i < s->n_times && shown < 3; i++) {
         if (!view_has_time(t->p, s->times[i])) continue;
-        put_label(b, STR("time"), str_of(human_time(s->times[i], when)));
+        put_label(b, STR("time"), str_of(human_moment(&clock, s->times[i], when)));
         shown++;
     }
     if (s->n_times > shown) buf_printf(b, "%12s:  %u in all\n", "times", s->n_times);
@@ -176,6 +177,8 @@ static bool trace(question *q, err *e)
     if (c->o.json) {
         json_put_object(&t.json);
         question_head_json(q, &t.json);
+        json_put_key(&t.json, STR("dated"));
+        json_put_bool(&t.json, !question_clock(q, 0).undated);
         json_put_key(&t.json, STR("traces"));
         json_put_array(&t.json);
     } else {

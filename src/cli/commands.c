@@ -55,7 +55,8 @@ static const command all_commands[COMMAND_COUNT] = {
             .summary = "show where the time, memory or work went: a table of functions",
             .about =
                 "Prints a line for each function: its own value (flat), and that of everything "
-                "it called as well (cum). Several files are added up.\n\n"
+                "it called as well (cum). Several files are added up. Addresses that came without "
+                "names are looked up in the binaries of this machine, by their build ids.\n\n"
                 "Options are those of `go tool pprof -top`, and so are the numbers.",
             .examples = {{"Where did the time go?", "kiln top app.pprof"},
                          {"Who allocates, including what is called?",

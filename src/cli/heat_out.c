@@ -92,7 +92,10 @@ bool heat_out(question *q, err *e)
     }
     if (!h.columns)
         return err_set(e, ERR_USAGE, "the samples have no timestamps, so there is no heat map");
-    heat_opts o = {.title = input_title(c->args[0]), .type = q->v.type, .unit = q->v.unit};
+    heat_opts o = {.title = input_title(c->args[0]),
+                   .type = q->v.type,
+                   .unit = q->v.unit,
+                   .clock = question_clock(q, h.start)};
     if (c->o.output) return draw_svg(q, &h, &o, e);
     size_t width = question_width(c);
     o.width = width == SIZE_MAX ? 80 : width;

@@ -1,6 +1,7 @@
 /* `kiln info --json`: the stable form, docs/info.md. */
 #include "cli/info.h"
 
+#include "wire/anchor.h"
 #include "wire/attributes.h"
 #include "wire/json.h"
 #include "base/ban.h"
@@ -81,6 +82,8 @@ static void put_profile(json_out *o, const model *m, const profile *p, const pro
     put_text(o, "period_unit", dict_str(&m->dict, p->period_type.unit));
     put_u64(o, "time_unix_nano", p->time_unix_nano);
     put_u64(o, "duration_nano", p->duration_nano);
+    json_put_key(o, STR("dated"));
+    json_put_bool(o, !profile_is_undated(m, p));
     put_text(o, "profile_id", str_of(id));
     put_top(o, f);
     json_put_object_end(o);

@@ -1,6 +1,7 @@
 /* `kiln info` for people: 80 columns, the important things first. */
 #include "cli/info.h"
 
+#include "wire/anchor.h"
 #include "wire/attributes.h"
 #include "draw/human.h"
 #include "draw/text.h"
@@ -186,7 +187,10 @@ static void time_line(page *p, const profile *x)
     char t[HUMAN_MAX];
     if (!x->time_unix_nano && !x->duration_nano) return;
     label(p, "  time");
-    buf_z(p->b, x->time_unix_nano ? human_time(x->time_unix_nano, t) : "start unknown");
+    if (profile_is_undated(p->m, x))
+        buf_printf(p->b, "no date: %s after its clock began", human_duration(x->time_unix_nano, t));
+    else
+        buf_z(p->b, x->time_unix_nano ? human_time(x->time_unix_nano, t) : "start unknown");
     if (x->duration_nano) buf_printf(p->b, ", for %s", human_duration(x->duration_nano, t));
     buf_putc(p->b, '\n');
 }

@@ -3,7 +3,9 @@
 #include "wire/attributes.h"
 #include "cli/supply.h"
 #include "wire/json.h"
+#include "net/world.h"
 #include "base/ban.h"
+#include <sys/stat.h>
 
 enum { LONG_READ = 32 << 20, PASS = 4 << 20 };
 #define DEFAULT_MAX_BYTES ((uint64_t)1 << 30)
@@ -23,6 +25,30 @@ static uint64_t max_bytes(const cli *c)
     return c->o.max_bytes ? c->o.max_bytes : DEFAULT_MAX_BYTES;
 }
 
+/* Those that store what they read: where nobody looks for 1970. */
+static bool is_storing(const cli *c)
+{
+    command_id id = command_index(c->command);
+    return id == COMMAND_SEND || id == COMMAND_STORE;
+}
+
+/* When the file was last written, as Unix ns.  0: it is none. */
+static uint64_t modified(const input *in)
+{
+    struct stat st;
+    if (in->kept || !strcmp(in->path, "-") || stat(in->path, &st) || !S_ISREG(st.st_mode) ||
+        st.st_mtim.tv_sec < 0)
+        return 0;
+    return (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
+}
+
+static time_anchor anchor_of(const cli *c, const input *in, uint64_t given)
+{
+    const world *w = world_system();
+    if (!is_storing(c)) return (time_anchor){.given = given, .plain = true};
+    return (time_anchor){.given = given, .modified = modified(in), .arrival = w->wall(w->who)};
+}
+
 read_opts input_read_opts(const cli *c, input *in)
 {
     supply s = {0};
@@ -30,7 +56,7 @@ read_opts input_read_opts(const cli *c, input *in)
     return (read_opts){
         .sample_type = s.type,
         .sample_unit = s.unit,
-        .time_anchor = s.time_anchor,
+        .anchor = anchor_of(c, in, s.time_anchor),
         .keep_original = c->o.keep_original,
         .percent = c->o.percent,
         .from = c->o.from ? format_named(str_of(c->o.from)) : NULL,

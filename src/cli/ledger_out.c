@@ -63,7 +63,8 @@ static void entry_text(buf *b, const loss *l, bool color)
                l->carried_as ? "carried" : "lost", paint_on(color, PAINT_OFF),
                human_count(l->count, count));
     if (l->carried_as)
-        snprintf(what, sizeof what, "%s as %s", loss_name(l->concept), l->carried_as);
+        snprintf(what, sizeof what, "%s as %s%s%s", loss_name(l->concept), l->carried_as,
+                 l->stage == STAGE_INGEST ? ": " : "", l->stage == STAGE_INGEST ? l->value : "");
     else
         snprintf(what, sizeof what, "%s: %s", loss_name(l->concept), loss_what(l->concept));
     go_on(b, what);

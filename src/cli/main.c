@@ -1,6 +1,7 @@
 /* kiln - the program.  Parses, dispatches, flushes; the commands do the rest. */
 #include "cli/cli.h"
 #include "cli/kept.h"
+#include "cli/naming.h"
 #include "sys/child.h"
 #include "sys/pager.h"
 
@@ -61,5 +62,6 @@ int main(int argc, char **argv)
     dispatch(&c);
     if (!c.pages || !pager_show(buf_view(&c.out))) cli_flush(&c);
     buf_free(&c.out);
+    naming_close(&c);
     return (int)c.worst;
 }

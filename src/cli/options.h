@@ -40,8 +40,8 @@ typedef struct cli_options {
     bool split, no_extras, keep_original, percent, thread_frames, timestamps;
     const char *from, *to, *layout, *format, *output, *color, *diff;
     const char *profile_id, *start, *end, *schema_url, *sample_type, *time_anchor;
-    bool force, no_cache, no_threads;
-    const char *demangle, *kallsyms, *perf_map;
+    bool force, no_cache, no_threads, no_symbolize;
+    const char *demangle, *kallsyms, *perf_map, *symbolize_timeout;
     option_list only, ignore, debug_dir;
     uint64_t max_bytes, max_memory, max_payload, cache_size;
 

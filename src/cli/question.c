@@ -1,6 +1,7 @@
 #include "cli/question.h"
 #include "base/when.h"
 
+#include "cli/naming.h"
 #include "cli/number.h"
 #include "cli/supply.h"
 #include "net/world.h"
@@ -158,6 +159,7 @@ bool question_input(const question *q, cli *c, const char *path, input *in)
     kept_need least = q->o.by_sample ? KEPT_ALL : KEPT_SUMS;
     err e = {0};
     if (!input_open_for(c, path, kept_need_of(&c->o, least), in)) return false;
+    if (!naming_add(c, in)) return input_close(in), false;
     if (!in->kept || q->keep_replaced) return true;
     if (drop_replaced(in, 1, &in->arena, &e) && levels_keep_newest(&in->doc.model, &in->arena, &e))
         return true;
@@ -289,7 +291,9 @@ static bool ask(question *q, granularity by)
 bool question_open(question *q, cli *c, const char **paths, size_t n, granularity by)
 {
     begin(q, c);
-    bool ok = open_inputs(q, paths, n) && ask(q, by);
+    bool ok = open_inputs(q, paths, n);
+    if (ok) naming_tell(c);
+    ok = ok && ask(q, by);
     if (!ok) question_close(q);
     c->pages = ok && !c->o.json && !c->o.no_pager && c->term.tty;
     if (ok && q->v.unmatched[0]) cli_note(c, "nothing matches the pattern of %s", q->v.unmatched);

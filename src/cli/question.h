@@ -55,6 +55,11 @@ const char *question_value(const question *q, int64_t v, char out[HUMAN_MAX]);
 /* " 2.50%" of the view's total, six columns; pprof's precision. */
 const char *percent_text(int64_t v, int64_t whole, char out[HUMAN_MAX]);
 
+/* The clock of the view's times, shown from `base` on: without a date where no profile of it has one. */
+human_clock question_clock(const question *q, uint64_t base);
+/* That of one profile. */
+human_clock profile_clock(const model *m, const profile *p);
+
 /* Columns that a line may have; SIZE_MAX: no limit. */
 size_t question_width(const cli *c);
 /* A frame as JSON members: name, file, line, address, mapping, what is known of them. */

@@ -3,6 +3,7 @@
 
 #include "draw/text.h"
 #include "query/unit.h"
+#include "wire/anchor.h"
 #include "wire/json.h"
 
 #include "base/ban.h"
@@ -31,6 +32,19 @@ const char *percent_text(int64_t v, int64_t whole, char out[HUMAN_MAX])
     else
         snprintf(out, HUMAN_MAX, x >= 1 ? "%5.2f%%" : "%5.2g%%", x);
     return out;
+}
+
+human_clock profile_clock(const model *m, const profile *p)
+{
+    return (human_clock){.undated = profile_is_undated(m, p), .base = p->time_unix_nano};
+}
+
+human_clock question_clock(const question *q, uint64_t base)
+{
+    human_clock all = {.undated = q->v.parts.n > 0, .base = base};
+    for (size_t i = 0; i < q->v.parts.n; i++)
+        all.undated &= profile_is_undated(q->v.parts.v[i].m, q->v.parts.v[i].p);
+    return all;
 }
 
 size_t question_width(const cli *c)

@@ -9,7 +9,7 @@ typedef struct sent {
     bool settled;
     outcome outcome;
     size_t items, bytes;
-    uint64_t accepted, rejected;
+    uint64_t accepted, rejected, duplicates; /* duplicates: not among the accepted ones */
     unsigned attempts;
     char text[256];       /* why, or "" */
     const ledger *losses; /* of reading and converting it; NULL: none */

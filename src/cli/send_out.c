@@ -27,6 +27,9 @@ exit_code send_exit_code(const sent *t)
     return EXIT_ENVIRONMENT;
 }
 
+/* All of it was there before. */
+static bool is_duplicate(const sent *t) { return t->items && t->duplicates >= t->items; }
+
 void send_tell_text(const sending *s, const sent *t)
 {
     cli *c = s->c;
@@ -44,9 +47,17 @@ void send_tell_text(const sending *s, const sent *t)
             cli_note(c, "%s: %s of %s %s accepted", name, human_count(t->accepted, n),
                      human_count(t->items, all), items_word(s, t->items));
         cli_fail(c, code, "%s: %s: %s", name, what, t->text);
+    } else if (!c->o.quiet && is_duplicate(t)) {
+        buf_printf(&c->out, "%s: %s %s: %s, the receiver has stored %s before\n", name,
+                   human_count(t->items, n), items_word(s, t->items),
+                   t->items == 1 ? "a duplicate" : "duplicates", t->items == 1 ? "it" : "them");
     } else if (!c->o.quiet) {
-        buf_printf(&c->out, "%s: %s %s accepted%s%s\n", name, human_count(t->items, n),
-                   items_word(s, t->items), t->text[0] ? "; " : "", t->text);
+        buf_printf(&c->out, "%s: %s %s accepted", name, human_count(t->items - t->duplicates, n),
+                   items_word(s, t->items - t->duplicates));
+        if (t->duplicates)
+            buf_printf(&c->out, ", %s stored before",
+                       human_things(t->duplicates, "duplicate", all));
+        buf_printf(&c->out, "%s%s\n", t->text[0] ? "; " : "", t->text);
     }
 }
 
@@ -81,10 +92,14 @@ static void put_file(json_out *o, const sent *t)
     json_put_object(o);
     json_put_key(o, STR("path"));
     input_path_json(o, t->path);
-    put_text(o, "outcome", t->settled ? outcome_name(t->outcome) : "unreadable");
+    put_text(o, "outcome",
+             !t->settled       ? "unreadable"
+             : is_duplicate(t) ? "duplicate"
+                               : outcome_name(t->outcome));
     put_number(o, "items", t->items);
     put_number(o, "accepted", t->accepted);
     put_number(o, "rejected", t->rejected);
+    put_number(o, "duplicates", t->duplicates);
     put_number(o, "bytes", t->bytes);
     put_number(o, "attempts", t->attempts);
     json_put_key(o, STR("message"));

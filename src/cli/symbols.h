@@ -3,5 +3,8 @@
 #include "cli/cli.h"
 #include "symbol/symbolize.h"
 
-/* --debug-dir and the like (cmd_symbolize.c); texts lie in `a`. */
+/* What became of a binary, in two words: "symbols only", "not found". */
+const char *symbols_state(module_state s);
+
+/* --debug-dir and the like; texts lie in `a`. */
 NODISCARD bool symbols_wanted(cli *c, arena *a, symbolize_opts *out, err *e);

@@ -3,12 +3,14 @@
  *
  * Where the picture is narrower than the seconds, a column holds several of them. */
 #pragma once
+#include "draw/human.h"
 #include "draw/ink.h"
 #include "query/timeline.h"
 
 typedef struct heat_opts {
     str title, type, unit; /* for people */
     size_t width;          /* columns of the terminal or pixels; 0: 80, 1200 */
+    human_clock clock;     /* of the heat map's times */
     ink ink;               /* heat_term */
     str subject; /* heat_svg: the inputs as a shell wants them; "": no command is offered */
 } heat_opts;

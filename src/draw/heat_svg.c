@@ -102,7 +102,7 @@ static void put_head(drawing *d)
     svg_line(d->b, "title", SVG_PAD, 27, d->o->title.n ? d->o->title : STR("heat map"), room * 0.8);
     snprintf(text, sizeof text, "%.*s%s%s", d->o->type.n > 40 ? 40 : (int)d->o->type.n,
              d->o->type.n ? d->o->type.p : "", d->o->type.n ? " · from " : "from ",
-             human_time(d->h->start, begin));
+             human_moment(&d->o->clock, d->h->start, begin));
     svg_line(d->b, "note", SVG_PAD, 47, str_of(text), room);
     for (unsigned k = 1; k < PALETTE_HEAT; k++)
         buf_printf(d->b, "<rect class=\"h%u\" x=\"%u\" y=\"60\" width=\"12\" height=\"11\"/>\n", k,

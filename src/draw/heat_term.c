@@ -79,7 +79,7 @@ static void put_seconds(const drawing *d)
     buf_putc(d->b, '\n');
 }
 
-static void put_key(const drawing *d, str unit)
+static void put_key(const drawing *d, const heat_opts *o)
 {
     char most[HUMAN_MAX], begin[HUMAN_MAX];
     text_repeat(d->b, " ", LEFT);
@@ -90,8 +90,8 @@ static void put_key(const drawing *d, str unit)
         key.wide = 1;
         for (unsigned k = 1; k < PALETTE_HEAT; k++) put_halves(&key, k, k);
     }
-    buf_printf(d->b, " up to %s a cell; from %s", human_value(d->g.max, unit, most),
-               human_time(d->h->start, begin));
+    buf_printf(d->b, " up to %s a cell; from %s", human_value(d->g.max, o->unit, most),
+               human_moment(&o->clock, d->h->start, begin));
     if (d->g.per > 1) buf_printf(d->b, "; a column is %u s", d->g.per);
     buf_putc(d->b, '\n');
 }
@@ -104,6 +104,6 @@ bool heat_term(const heat *h, const heat_opts *o, arena *a, buf *out, err *e)
     while (d.wide < WIDEST && d.g.columns * (d.wide + 1) <= room) d.wide++;
     for (uint32_t at_line = (d.g.rows + 1) / 2; at_line--;) put_line(&d, at_line);
     put_seconds(&d);
-    put_key(&d, o->unit);
+    put_key(&d, o);
     return out->failed ? err_set(e, ERR_LIMIT, "no memory for the picture") : true;
 }

@@ -79,6 +79,16 @@ const char *human_time(uint64_t unix_ns, char out[HUMAN_MAX])
     return out;
 }
 
+const char *human_moment(const human_clock *k, uint64_t ns, char out[HUMAN_MAX])
+{
+    if (!k->undated) return human_time(ns, out);
+    bool before = ns < k->base;
+    uint64_t us = (before ? k->base - ns : ns - k->base) / 1000;
+    snprintf(out, HUMAN_MAX, "%c%llu.%06u s", before ? '-' : '+',
+             (unsigned long long)(us / 1000000), (unsigned)(us % 1000000));
+    return out;
+}
+
 const char *human_percent(uint64_t part, uint64_t whole, char out[HUMAN_MAX])
 {
     double p = whole ? 100.0 * (double)part / (double)whole : 0;

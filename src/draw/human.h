@@ -12,6 +12,14 @@ const char *human_things(uint64_t n, const char *thing,
                          char out[HUMAN_MAX]);                 /* "1 item", "2 items" */
 const char *human_duration(uint64_t ns, char out[HUMAN_MAX]);  /* "3.05 s", "2 ms", "1 h 02 min" */
 const char *human_time(uint64_t unix_ns, char out[HUMAN_MAX]); /* "2025-11-03 09:14:05.250 UTC" */
+/* Times of a clock that counts from 1970, or of one of which nobody knows when it began: what is shown then is how far from its
+ * `base` they are. */
+typedef struct human_clock {
+    bool undated;
+    uint64_t base;
+} human_clock;
+const char *human_moment(const human_clock *k, uint64_t ns,
+                         char out[HUMAN_MAX]);                                 /* "+1.250000 s" */
 const char *human_percent(uint64_t part, uint64_t whole, char out[HUMAN_MAX]); /* "61 %", "0.4 %" */
 
 /* A value with its unit: ns and bytes scaled ("1.17 s", "2.91 GiB"), counts grouped with the unit

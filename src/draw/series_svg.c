@@ -66,7 +66,7 @@ static void put_bar(drawing *d, size_t i)
     xml_number(d->b, d->bar > 3 ? d->bar - 1 : d->bar);
     buf_z(d->b, "\" height=\"");
     xml_number(d->b, high);
-    buf_printf(d->b, "\"><title>%s\n", human_time(d->s->time[i * d->per], when));
+    buf_printf(d->b, "\"><title>%s\n", human_moment(&d->o->clock, d->s->time[i * d->per], when));
     xml_text(d->b, str_of(human_value(sum, d->o->unit, value)));
     buf_z(d->b, "</title></rect>\n");
 }
@@ -77,11 +77,12 @@ static void put_times(drawing *d)
     if (!d->n) return;
     int y = TOP + HIGH + 20;
     buf_printf(d->b, "<text class=\"key\" x=\"%d\" y=\"%d\">%s</text>\n", LEFT, y,
-               human_time(d->s->time[0], when));
+               human_moment(&d->o->clock, d->s->time[0], when));
     if (d->n < 2 || d->bar * (double)d->n < 420) return;
     buf_z(d->b, "<text class=\"key\" text-anchor=\"end\" x=\"");
     xml_number(d->b, LEFT + d->bar * (double)d->n);
-    buf_printf(d->b, "\" y=\"%d\">%s</text>\n", y, human_time(d->s->time[d->s->n - 1], when));
+    buf_printf(d->b, "\" y=\"%d\">%s</text>\n", y,
+               human_moment(&d->o->clock, d->s->time[d->s->n - 1], when));
 }
 
 bool series_svg(const series *s, const series_opts *o, buf *out, err *e)

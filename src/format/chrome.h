@@ -121,7 +121,7 @@ typedef struct chrome {
     arena *work;
     nest_tree tree;
     ledger *l;
-    uint64_t anchor; /* read_opts.time_anchor */
+    uint64_t date; /* Unix ns when the recording began, as the file says; 0: it does not */
     err *e;
     VEC(chrome_process) processes;
     VEC(chrome_track) tracks;
@@ -155,6 +155,9 @@ void chrome_track_init(chrome *c, chrome_track *t);
 NODISCARD bool chrome_add(chrome *c, uint32_t track, const chrome_event *v);
 /* When all events are there. */
 NODISCARD bool chrome_finish_tracks(chrome *c);
+/* The attributes of a profile on the clock of the trace; returns how many. */
+enum { CHROME_EPOCH_ATTRS = 2 };
+size_t chrome_epoch(chrome *c, uint32_t attrs[CHROME_EPOCH_ATTRS]);
 /* The attributes of a track's samples: at most 3. */
 size_t chrome_track_attrs(chrome *c, const chrome_track *t, uint32_t attrs[3]);
 /* Puts the intervals of a process' tracks into a new profile, if there are any. */

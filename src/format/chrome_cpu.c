@@ -91,10 +91,10 @@ static bool put_cpu(chrome *c, chrome_cpu *x)
     if (!v8_settle(&x->v, c->e)) return err_in(c->e, "Profile %.*s", STR_ARG(x->id));
     size_t n = chrome_track_attrs(c, &c->tracks.v[x->track], attrs);
     bool timed = x->v.samples.n && x->v.deltas.n;
-    uint32_t epoch;
-    size_t n_epoch = timed ? observe_epoch(&c->b, c->anchor, c->l, &epoch) : 0;
+    uint32_t epoch[CHROME_EPOCH_ATTRS];
+    size_t n_epoch = timed ? chrome_epoch(c, epoch) : 0;
     v8_losses(&x->v);
-    return v8_put_cpu(&x->v, attrs, n, &epoch, n_epoch, c->e);
+    return v8_put_cpu(&x->v, attrs, n, epoch, n_epoch, c->e);
 }
 
 /* The list of a process is newest first. */

@@ -1,6 +1,7 @@
 /* What a Chromium trace does not tell of a model. */
 #include "format/chrome_write.h"
 
+#include "wire/anchor.h"
 #include "wire/carried.h"
 #include "base/ban.h"
 
@@ -288,8 +289,7 @@ bool chrome_note_profile(chrome_writer *w, uint32_t profile_i, chrome_kind_out k
     }
     type_losses(w, p, kind);
     detail_losses(w, p, kind, all);
-    if (!lane_profile_attr(w->m, p, KILN_ATTR_TIME_EPOCH) ||
-        !same_window(p, all, kind != CHROME_AS_SAMPLES))
+    if (!profile_is_undated(w->m, p) || !same_window(p, all, kind != CHROME_AS_SAMPLES))
         lost(w->l, LOSS_TIME, "profile.time_unix_nano", (str){0});
     chrome_profile_out *slot = vec_push(&w->work, &w->profiles);
     if (!slot) return false;

@@ -283,8 +283,9 @@ static bool put_track(chrome_player *p, const chrome_track *t)
 static void open_profile(chrome *c, bool async)
 {
     observe_profile(&c->b, async ? STR("async") : STR("wall"), STR("nanoseconds"));
-    uint32_t attrs[2] = {builder_attribute_bool(&c->b, STR(KILN_ATTR_EVENT_INTERVAL), true)};
-    size_t n = 1 + observe_epoch(&c->b, c->anchor, c->l, &attrs[1]);
+    uint32_t attrs[1 + CHROME_EPOCH_ATTRS] = {
+        builder_attribute_bool(&c->b, STR(KILN_ATTR_EVENT_INTERVAL), true)};
+    size_t n = 1 + chrome_epoch(c, attrs + 1);
     builder_profile_attrs(&c->b, attrs, n);
 }
 

@@ -1,5 +1,6 @@
 #include "format/chrome.h"
 
+#include "base/when.h"
 #include "wire/carried.h"
 #include "wire/json_quick.h"
 #include "base/ban.h"
@@ -173,6 +174,29 @@ static bool events(trace *t, json *j)
 
 /* ---- the file ---- */
 
+size_t chrome_epoch(chrome *c, uint32_t attrs[CHROME_EPOCH_ATTRS])
+{
+    attrs[0] = observe_epoch(&c->b, c->l);
+    if (!c->date) return 1;
+    attrs[1] = builder_attribute_int(&c->b, STR(KILN_ATTR_TIME_DATE), (int64_t)c->date);
+    return 2;
+}
+
+/* DevTools says when a recording began: "startTime": "2023-06-04T05:13:20.473Z". */
+static bool file_metadata(trace *t, json *j)
+{
+    if (json_next(j) != JSON_OBJECT) return json_skip_open(j);
+    while (json_key(j)) {
+        bool date = json_is(j, "startTime");
+        uint64_t ns;
+        if (json_next(j) == JSON_STRING && date && memchr(j->text.p, 'T', j->text.n) &&
+            time_parse(j->text, &ns))
+            t->c.date = ns;
+        if (!json_skip_open(j)) return false;
+    }
+    return !j->bad;
+}
+
 static bool object(trace *t, json *j)
 {
     while (json_key(j)) {
@@ -185,7 +209,7 @@ static bool object(trace *t, json *j)
             ok = chrome_read_stack_frames(&t->c, j);
         else {
             t->n_metadata += !json_is(j, "displayTimeUnit") && !t->c.again;
-            ok = json_skip_value(j);
+            ok = json_is(j, "metadata") ? file_metadata(t, j) : json_skip_value(j);
         }
         if (!ok) return false;
     }
@@ -319,13 +343,12 @@ static void losses(const trace *t)
 bool chrome_read(str bytes, const read_opts *o, arena *a, model *out, err *e)
 {
     arena work = work_arena(a);
-    trace t = {.o = o, .c = {.work = &work, .l = o->ledger, .anchor = o->time_anchor, .e = e}};
+    trace t = {.o = o, .c = {.work = &work, .l = o->ledger, .e = e}};
     bool ok = (builder_init(&t.c.b, a) && nest_tree_init(&t.c.tree, &t.c.b, &work)) ||
               chrome_out_of_memory(&t.c);
     ok = ok && read_text(&t, bytes, e) && read_again(&t, bytes, e) && put_all(&t.c);
     if (ok) losses(&t);
     ok = ok && builder_finish(&t.c.b, out, e);
-    if (ok) observe_anchor(out, o->time_anchor);
     arena_free(&work);
     return ok;
 }

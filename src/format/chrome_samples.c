@@ -206,9 +206,8 @@ static void open_type(chrome *c, const chrome_type *t)
         unit = (str){slash + 1, t->name.n - type.n - 1};
     }
     observe_profile(&c->b, type, unit);
-    uint32_t epoch;
-    size_t n = observe_epoch(&c->b, c->anchor, c->l, &epoch);
-    builder_profile_attrs(&c->b, &epoch, n);
+    uint32_t epoch[CHROME_EPOCH_ATTRS];
+    builder_profile_attrs(&c->b, epoch, chrome_epoch(c, epoch));
 }
 
 static bool put_type(chrome *c, const chrome_type *t)

@@ -139,7 +139,9 @@ static bool take_part(taking *t, const format *f, const payload *p, bool several
     if (!one) return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", t->a->budget);
     if (!read_part(f, p, several, o, t->part, one, e)) return false;
     if (!d->format) d->format = one->format;
-    return !t->each || t->each(t->who, one, e);
+    if (!t->each) return true;
+    return anchor_times(&one->model, &o->anchor, o->ledger, t->part, &d->anchored, e) &&
+           t->each(t->who, one, e);
 }
 
 /* `whole` is what the input is if nothing has to be split. */
@@ -176,6 +178,11 @@ static bool join(document *d, arena *a, ledger *l, err *e)
     return model_merge(in, d->parts.n, &(merge_opts){.ledger = l}, a, &d->model, e);
 }
 
+bool document_anchor(document *d, const time_anchor *t, ledger *l, arena *a, err *e)
+{
+    return anchor_times(&d->model, t, l, a, &d->anchored, e);
+}
+
 static bool read_all(str in, const read_opts *o, taking *t, err *e)
 {
     document *out = t->out;
@@ -201,7 +208,8 @@ bool format_read(str in, const read_opts *o, arena *a, document *out, err *e)
 {
     if (!o) o = &defaults;
     return read_all(in, o, &(taking){.out = out, .a = a, .part = a}, e) &&
-           (o->lenient || join(out, a, o->ledger, e));
+           (o->lenient ||
+            (join(out, a, o->ledger, e) && document_anchor(out, &o->anchor, o->ledger, a, e)));
 }
 
 bool format_read_each(str in, const read_opts *o, arena *a, document *out, format_each *each,
@@ -216,7 +224,7 @@ bool format_read_each(str in, const read_opts *o, arena *a, document *out, forma
 
 bool document_is(const document *d, const format *to)
 {
-    if (d->parts.n != 1) return false;
+    if (d->parts.n != 1 || d->anchored) return false;
     const part *p = &d->parts.v[0];
     if (!d->format->payloads)
         return d->format == to && (!to->is_current || to->is_current(p->payload.bytes));
@@ -246,7 +254,9 @@ bool format_stream_next(format_stream *s, part *out, err *e)
     bool bare = s->frames.framing != FRAMING_LENGTHS && p.index == 0;
     const format *f = s->o.from ? s->o.from : format_detect(p.bytes);
     if (bare && !f) return unknown(e);
-    return read_part(f, &p, several, &s->o, s->a, out, e);
+    bool moved;
+    return read_part(f, &p, several, &s->o, s->a, out, e) &&
+           anchor_times(&out->model, &s->o.anchor, s->o.ledger, s->a, &moved, e);
 }
 
 void format_stream_close(format_stream *s)

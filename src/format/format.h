@@ -10,6 +10,7 @@
 #include "base/source.h"
 #include "model/ledger.h"
 #include "model/model.h"
+#include "wire/anchor.h"
 #include "wire/compress.h"
 #include "wire/frames.h"
 #include "wire/layout.h"
@@ -28,8 +29,7 @@ typedef struct read_opts {
 
     /* What a source may lack (kiln convert); readers that have a use for one take it. */
     str sample_type, sample_unit; /* name and unit of the values; empty: the format's own guess */
-    uint64_t time_anchor;         /* Unix ns of the source's own beginning, for clocks that do not
-                                     count from 1970; 0: not known */
+    time_anchor anchor;           /* when it was recorded, for clocks that do not count from 1970 */
     bool keep_original;           /* the input itself goes into original_payload */
     bool percent;                 /* text: %3B and the like in names are decoded */
     /* Called now and then with the bytes read so far, for long inputs; NULL: nobody looks. */
@@ -150,7 +150,8 @@ typedef struct document {
     size_t n_layers;
     framing framing;
     VEC(part) parts;
-    model model; /* all parts, one dictionary */
+    model model;   /* all parts, one dictionary */
+    bool anchored; /* its times were moved: it says something else than its bytes */
 } document;
 
 /* Reads all of `in`, which must outlive *out; memory is the arena's and its budget the limit.
@@ -158,7 +159,10 @@ typedef struct document {
  * of its path.  `o` may be NULL. */
 NODISCARD bool format_read(str in, const read_opts *o, arena *a, document *out, err *e);
 
-/* The same payload by payload, without the model of all: memory for the bytes without compression (none when there is no compression) and
+/* Dates the profiles of a document that was read without an anchor. */
+NODISCARD bool document_anchor(document *d, const time_anchor *t, ledger *l, arena *a, err *e);
+
+/* The same payload by payload, each with an anchor of its own, without the model of all: memory for the bytes without compression (none when there is no compression) and
  * for one payload.  out->parts holds only the payload at hand, which lives until `each` returns; false stops with its error. */
 typedef bool format_each(void *who, const part *p, err *e);
 NODISCARD bool format_read_each(str in, const read_opts *o, arena *a, document *out,

@@ -142,10 +142,8 @@ static void put_profile(gecko_walk *w, const group *g, weight_kind kind, int col
     const gecko_process *p = &w->processes.v[g->t[0].process];
     observe_profile(b, type, unit);
     if (!p->has_start) {
-        uint32_t attr;
-        size_t n = observe_epoch(b, w->anchor, w->r.l, &attr);
-        builder_profile_attrs(b, &attr, n);
-        w->unanchored = true;
+        uint32_t attr = observe_epoch(b, w->r.l);
+        builder_profile_attrs(b, &attr, 1);
     }
     observe_window_reset(o);
     observe_place(o, col < 0 ? OBSERVE_TIMES : OBSERVE_BOTH);
@@ -308,11 +306,10 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
 {
     (void)f, (void)verdict;
     arena work = work_arena(a);
-    gecko_walk w = {.r = {.work = &work, .l = o->ledger}, .anchor = o->time_anchor, .e = e};
+    gecko_walk w = {.r = {.work = &work, .l = o->ledger}, .e = e};
     bool ok = builder_init(&w.r.b, a) && nest_tree_init(&w.r.tree, &w.r.b, &work);
     ok = ok ? read_all(&w, bytes) : out_of_memory(e);
     ok = ok && builder_finish(&w.r.b, out, e);
-    if (ok && w.unanchored) observe_anchor(out, o->time_anchor);
     arena_free(&work);
     return ok;
 }

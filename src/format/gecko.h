@@ -99,8 +99,6 @@ typedef struct gecko_walk {
     VEC(gecko_process) processes;
     VEC(gecko_thread) threads;
     uint64_t n_markers, n_details, n_metadata;
-    uint64_t anchor;
-    bool unanchored; /* a process does not say when it began */
     err *e;
 } gecko_walk;
 

@@ -118,25 +118,10 @@ uint32_t observe_thread_name(builder *b, str name)
     return builder_attribute_str(b, STR("thread.name"), name);
 }
 
-size_t observe_epoch(builder *b, uint64_t anchor, ledger *l, uint32_t *attr)
+uint32_t observe_epoch(builder *b, ledger *l)
 {
-    if (anchor) return 0;
     ledger_add(l, STAGE_READ, LOSS_TIME, KILN_ATTR_TIME_EPOCH, "times", STR("unknown epoch"));
-    *attr = builder_attribute_str(b, STR(KILN_ATTR_TIME_EPOCH), STR("unknown"));
-    return 1;
-}
-
-void observe_anchor(model *m, uint64_t anchor)
-{
-    uint64_t first = UINT64_MAX;
-    for (size_t i = 0; i < m->profiles.n; i++) {
-        const profile *p = &m->profiles.v[i];
-        if (p->duration_nano && p->time_unix_nano < first) first = p->time_unix_nano;
-    }
-    if (!anchor || first == UINT64_MAX) return;
-    for (size_t i = 0; i < m->profiles.n; i++)
-        if (m->profiles.v[i].duration_nano) m->profiles.v[i].time_unix_nano += anchor - first;
-    for (size_t i = 0; i < m->times.n; i++) m->times.v[i] += anchor - first;
+    return builder_attribute_str(b, STR(KILN_ATTR_TIME_EPOCH), STR("unknown"));
 }
 
 arena work_arena(const arena *a)

@@ -58,11 +58,9 @@ void observe_window(profile *p, uint64_t first, uint64_t last);
 /* Names of attributes and text that every JSON reader uses. */
 uint32_t observe_thread_id(builder *b, int64_t tid);
 uint32_t observe_thread_name(builder *b, str name);
-/* The clock of these formats has no known beginning.  Without an anchor the times stay as they are
- * and *attr says so on the profile, noted in the ledger; returns how many attributes that makes. */
-size_t observe_epoch(builder *b, uint64_t anchor, ledger *l, uint32_t *attr);
-/* Moves all times of a model so that the first profile window begins at the anchor (Unix ns). */
-void observe_anchor(model *m, uint64_t anchor);
+/* The attribute of a profile whose clock has no known beginning, noted in the ledger: the times stay as they are until somebody
+ * knows a date (wire/anchor.h). */
+uint32_t observe_epoch(builder *b, ledger *l);
 
 /* An arena for work that ends with the read, inside the budget of `a`. */
 arena work_arena(const arena *a);

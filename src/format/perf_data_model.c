@@ -14,8 +14,7 @@ typedef struct unix_clock {
     uint64_t add;    /* modulo 2^64 */
 } unix_clock;
 
-/* CLOCK_DATA is one moment on both clocks; CLOCK_REALTIME (0) needs no help; otherwise somebody may
- * have told when the recording began.  If not, times stay as they are. */
+/* CLOCK_DATA is one moment on both clocks; CLOCK_REALTIME (0) needs no help.  Otherwise times stay as they are. */
 static bool find_clock(const perf_data *d, uint64_t *add)
 {
     const perf_event *v = d->events.v;
@@ -25,8 +24,7 @@ static bool find_clock(const perf_data *d, uint64_t *add)
         *add = d->clock_wall_ns - d->clock_ns;
         return true;
     }
-    if (d->o->time_anchor) *add = d->o->time_anchor - d->first_time;
-    return d->o->time_anchor != 0;
+    return false;
 }
 
 static unix_clock clock_of(const perf_data *d)
@@ -207,7 +205,7 @@ static void put_profile_attrs(perf_data *d, const perf_event *v, const unix_cloc
         int64_t lost = v->lost > INT64_MAX ? INT64_MAX : (int64_t)v->lost;
         attrs[n++] = builder_attribute_int(&d->b, STR(KILN_ATTR_SAMPLES_LOST), lost);
     }
-    if (clock->since_boot) n += observe_epoch(&d->b, 0, d->o->ledger, &attrs[n]);
+    if (clock->since_boot) attrs[n++] = observe_epoch(&d->b, d->o->ledger);
     if (n) builder_profile_attrs(&d->b, attrs, n);
 }
 

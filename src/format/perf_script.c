@@ -314,26 +314,24 @@ static bool is_clock(const event *v)
     return v->has_period && (str_starts(s, STR("cpu-clock")) || str_starts(s, STR("task-clock")));
 }
 
-static void put_row(reader *r, const row *x, bool timed, uint64_t add)
+static void put_row(reader *r, const row *x, bool timed)
 {
     uint32_t found[] = {x->pid, x->tid, x->comm, x->cpu}, attrs[ARRAY_LEN(found)], n = 0;
     for (size_t i = 0; i < ARRAY_LEN(found); i++)
         if (found[i]) attrs[n++] = found[i];
-    uint64_t time = x->time + add;
     builder_sample(r->b, &(sample){
                              .stack = x->stack,
                              .attrs = attrs,
                              .n_attrs = n,
                              .values = &x->value,
                              .n_values = 1,
-                             .times = &time,
+                             .times = &x->time,
                              .n_times = timed,
                          });
 }
 
-static bool put_profile(reader *r, const event *v, const read_opts *o, bool timed, uint64_t add)
+static bool put_profile(reader *r, const event *v, const read_opts *o, bool timed)
 {
-    uint32_t attr;
     profile *p = builder_profile(r->b);
     if (!p) return no_memory(r);
     str type = o->sample_type.n ? o->sample_type : v->name;
@@ -341,29 +339,25 @@ static bool put_profile(reader *r, const event *v, const read_opts *o, bool time
     p->sample_type =
         (value_type){builder_string(r->b, perf_utf8(r->d, type)), builder_string(r->b, unit)};
     if (r->n_times) p->duration_nano = r->last_time - r->first_time + 1;
-    if (timed) p->time_unix_nano = r->first_time + add;
-    bool since_boot = timed && !r->unix_time;
-    if (since_boot && observe_epoch(r->b, o->time_anchor, r->l, &attr))
+    if (timed) p->time_unix_nano = r->first_time;
+    if (timed && !r->unix_time) {
+        uint32_t attr = observe_epoch(r->b, r->l);
         builder_profile_attrs(r->b, &attr, 1);
-    for (size_t i = 0; i < v->rows.n; i++) put_row(r, &v->rows.v[i], timed, add);
+    }
+    for (size_t i = 0; i < v->rows.n; i++) put_row(r, &v->rows.v[i], timed);
     return !r->b->failed || no_memory(r);
 }
 
 static bool put_model(reader *r, const read_opts *o, model *out)
 {
-    bool all = r->n_times == r->n_rows;
-    bool anchored = !r->unix_time && o->time_anchor;
-    uint64_t add = anchored ? o->time_anchor - r->first_time : 0, end;
-    bool fits = !ckd_add(&end, r->first_time + add, r->last_time - r->first_time);
-    bool timed = r->n_times && all && fits;
+    bool timed = r->n_times && r->n_times == r->n_rows;
     builder_resource(r->b, NULL);
     builder_scope(r->b, &(scope){.name = STR("perf"), .present = true});
     for (size_t i = 0; i < r->events.n; i++)
-        if (!put_profile(r, &r->events.v[i], o, timed, add)) return false;
+        if (!put_profile(r, &r->events.v[i], o, timed)) return false;
     if (r->n_times && !timed)
         ledger_add_n(r->l, STAGE_READ, LOSS_TIMESTAMP, NULL, r->n_times,
-                     all ? "samples: Unix time does not fit 64 bits" : "samples: some have no time",
-                     (str){0});
+                     "samples: some have no time", (str){0});
     if (r->n_offsets)
         ledger_add_n(r->l, STAGE_READ, LOSS_EVENT_DETAIL, NULL, r->n_offsets, "offset in a symbol",
                      (str){0});

@@ -73,7 +73,7 @@ void speedscope_put_section(speedscope_reader *r, speedscope_section *p)
         attrs[n++] = builder_attribute_str(b, STR(KILN_ATTR_UNIT), str_of(p->unit->name));
     if (p->scale != p->unit->scale) attrs[n++] = scale_attr(r, p->scale);
     if (p->evented) attrs[n++] = builder_attribute_bool(b, STR(KILN_ATTR_EVENT_INTERVAL), true);
-    if (p->unit->is_time) n += (uint32_t)observe_epoch(b, r->o->time_anchor, r->l, &attrs[n]);
+    if (p->unit->is_time) attrs[n++] = observe_epoch(b, r->l);
     builder_profile_attrs(b, attrs, n);
     if (str_starts(p->name, STR("Thread ")) || str_starts(p->name, STR("thread ")))
         on_sample[n_on_sample++] = observe_thread_name(b, p->name);

@@ -119,7 +119,6 @@ bool speedscope_read(str bytes, const read_opts *o, arena *a, model *out, err *e
     r.open = (nest){.t = &r.tree, .piece = speedscope_on_piece, .self = &r};
     ok = ok ? read_all(&r, bytes, e) : speedscope_spent(e);
     ok = ok && builder_finish(&r.b, out, e);
-    if (ok) observe_anchor(out, o->time_anchor);
     arena_free(&work);
     return ok;
 }

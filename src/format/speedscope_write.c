@@ -2,6 +2,7 @@
 
 #include "format/lanes.h"
 #include "base/hash.h"
+#include "wire/anchor.h"
 #include "wire/carried.h"
 #include "base/ban.h"
 #include <inttypes.h>
@@ -384,7 +385,7 @@ static bool put_profile(writer *w, const profile *p, err *e)
     w->unit = unit_for(w->m, p);
     w->scale = scale_for(w->m, p, w->unit);
     /* Seconds since 1970 in nanoseconds do not fit the doubles of speedscope. */
-    bool relative_already = lane_profile_attr(w->m, p, KILN_ATTR_TIME_EPOCH) != NULL;
+    bool relative_already = profile_is_undated(w->m, p);
     w->base = relative_already || !all.timed ? 0 : p->time_unix_nano;
     bool evented = is_evented(w, p, &all);
     profile_losses(w, p, &all);

@@ -10,8 +10,7 @@ typedef struct file {
     v8_profile v;
     bool heap, seen;      /* a tree was there */
     uint64_t n_allocated; /* samples of a heap profile */
-    uint64_t anchor;
-    int depth; /* of {"profile": ...} around it */
+    int depth;            /* of {"profile": ...} around it */
 } file;
 
 static bool allocations(json *j, file *f)
@@ -77,9 +76,8 @@ static bool read_file(file *f, str bytes, err *e)
         return v8_put_heap(&f->v, e);
     }
     bool timed = f->v.samples.n && (f->v.deltas.n || f->v.times.n);
-    uint32_t epoch;
-    size_t n = timed ? observe_epoch(f->v.b, f->anchor, f->v.l, &epoch) : 0;
-    return v8_put_cpu(&f->v, NULL, 0, &epoch, n, e);
+    uint32_t epoch = timed ? observe_epoch(f->v.b, f->v.l) : 0;
+    return v8_put_cpu(&f->v, NULL, 0, &epoch, timed, e);
 }
 
 static bool read_kind(str bytes, bool heap, const read_opts *o, arena *a, model *out, err *e)
@@ -87,13 +85,10 @@ static bool read_kind(str bytes, bool heap, const read_opts *o, arena *a, model 
     arena work = work_arena(a);
     builder b;
     nest_tree tree;
-    file f = {.heap = heap,
-              .anchor = o->time_anchor,
-              .v = {.b = &b, .tree = &tree, .work = &work, .l = o->ledger}};
+    file f = {.heap = heap, .v = {.b = &b, .tree = &tree, .work = &work, .l = o->ledger}};
     bool ok = builder_init(&b, a) && nest_tree_init(&tree, &b, &work);
     ok = ok ? read_file(&f, bytes, e) : out_of_memory(e);
     ok = ok && builder_finish(&b, out, e);
-    if (ok) observe_anchor(out, o->time_anchor);
     arena_free(&work);
     return ok;
 }

@@ -41,6 +41,13 @@ void ledger_add(ledger *l, loss_stage stage, loss_concept concept, const char *c
     ledger_add_n(l, stage, concept, carried_as, 1, path, value);
 }
 
+void ledger_drop(ledger *l, loss_stage stage, loss_concept concept, const char *carried_as)
+{
+    loss *x = l ? find(l, stage, concept, carried_as) : NULL;
+    bool same = x && str_eq(str_of(x->carried_as), str_of(carried_as));
+    if (same) *x = l->v[--l->n];
+}
+
 void ledger_merge(ledger *to, const ledger *from)
 {
     for (size_t i = 0; from && i < from->n; i++) {

@@ -93,6 +93,8 @@ void ledger_add(ledger *l, loss_stage stage, loss_concept concept, const char *c
                 const char *path, str value);
 void ledger_add_n(ledger *l, loss_stage stage, loss_concept concept, const char *carried_as,
                   uint64_t count, const char *path, str value);
+/* Takes the entry of that key away, if it is there: it turned out to be nothing.  `l` may be NULL. */
+void ledger_drop(ledger *l, loss_stage stage, loss_concept concept, const char *carried_as);
 void ledger_merge(ledger *to, const ledger *from);
 bool ledger_lost(const ledger *l); /* anything not carried? */
 

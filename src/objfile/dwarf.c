@@ -108,6 +108,7 @@ bool dwarf_collect(index_builder *b, const elf_file *f, const elf_file *alt)
     if (alt) d.alt = &other;
     for (size_t i = 0; i < d.units.n; i++) {
         dwarf_unit *u = &d.units.v[i];
+        if (!stopper_now(b->stop, b->e)) return false;
         if (!dwarf_load_unit(&d, u)) return false;
         if (u->bad) continue;
         if (u->split) b->flags |= INDEX_HAS_SPLIT;

@@ -15,6 +15,7 @@
  * A block is checked when it is opened; a lookup trusts no index in it all the same, so that even a
  * block with a valid checksum and wrong numbers gives wrong names at worst. */
 #pragma once
+#include "base/stopper.h"
 #include "objfile/symbols.h"
 
 enum { INDEX_VERSION = 2, INDEX_MAX_FRAMES = 256 };
@@ -90,10 +91,11 @@ typedef struct index_source {
     const elf_file *debug; /* its debug information: another file, or the same; NULL: none */
     const elf_file *alt;   /* what dwz moved out of `debug`; NULL: nothing or not found */
     bool names_only;       /* symbol tables alone, whatever `debug` has besides */
+    stopper *stop;         /* asked before each unit of the debug information; NULL: never */
 } index_source;
 
 /* Builds a block in `a`, which must have room for a few times the debug information.  What is broken
- * is left out and counted in n_broken; ERR_LIMIT at the budget. */
+ * is left out and counted in n_broken; ERR_LIMIT at the budget, the stopper's error when it was stopped. */
 NODISCARD bool index_build(const index_source *s, arena *a, str *out, err *e);
 
 /* A block of nothing but names. */

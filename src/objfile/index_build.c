@@ -239,6 +239,7 @@ bool index_build(const index_source *s, arena *a, str *out, err *e)
     index_builder b;
     symbol_list l = {0};
     if (!begin(&b, a, e)) return false;
+    b.stop = s->stop;
     if ((s->file && !find_exec(&b, s->file)) || (s->debug && !find_exec(&b, s->debug)))
         return err_set(e, ERR_LIMIT, "the memory budget is spent");
     if (!find_symbols(&b, s, &l)) return false;

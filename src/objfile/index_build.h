@@ -47,6 +47,7 @@ typedef struct exec_range {
 typedef struct index_builder {
     arena *a;
     err *e;
+    stopper *stop;
     VEC(exec_range) exec; /* sorted; debug information about anything else is dead */
     VEC(built_scope) scopes;
     VEC(built_function) functions;
@@ -71,5 +72,5 @@ bool index_clip(const index_builder *b, uint64_t lo, uint64_t *hi);
 /* Ranges and lines, in any order and overlapping, and sorted symbols become rows. */
 NODISCARD bool index_flatten(index_builder *b, const symbol_list *symbols);
 
-/* dwarf.c: adds scopes, ranges and lines of all units.  false: only at the budget. */
+/* dwarf.c: adds scopes, ranges and lines of all units.  false: only at the budget, or stopped. */
 NODISCARD bool dwarf_collect(index_builder *b, const elf_file *f, const elf_file *alt);

@@ -78,6 +78,18 @@ static bool read_status(str bytes, rpc_status *out)
     return pb_ok(&c);
 }
 
+/* kiln serve counts what it had already; others do not say. */
+static uint64_t duplicates_of(const http_message *m)
+{
+    str text = http_headers_get(&m->head, "kiln-duplicates");
+    uint64_t v = 0;
+    for (size_t i = 0; i < text.n && i < 18; i++) {
+        if (text.p[i] < '0' || text.p[i] > '9') return 0;
+        v = v * 10 + (uint64_t)(text.p[i] - '0');
+    }
+    return v;
+}
+
 /* ---- the response message: profiles and logs share it ---- */
 
 static void judge_response(str bytes, answer *out)
@@ -205,6 +217,7 @@ static void judge_http(const http_message *m, str body, uint64_t wall, answer *o
     unsigned s = m->status;
     char what[48];
     if (s >= 200 && s < 300) {
+        out->duplicates = duplicates_of(m);
         judge_response(has_type(m, "application/x-protobuf") || !body.n ? body : (str){0}, out);
         return;
     }
@@ -274,6 +287,7 @@ static void judge_message(const http_message *m, answer *out)
         put_text(out, "the receiver took it, but its answer cannot be read", str_of(e.msg));
         return;
     }
+    out->duplicates = duplicates_of(m);
     u.bytes = f.message;
     if (f.packed && !unpack(f.message, HTTP_MAX_ANSWER, &a, &u, NULL)) u.bytes = STR("?");
     judge_response(u.bytes, out);

@@ -16,7 +16,9 @@ typedef enum answer_kind {
 typedef struct answer {
     answer_kind kind;
     int64_t rejected; /* items of a partial success */
-    uint64_t wait;    /* ns that the receiver asks us to wait; 0: it does not say */
+    uint64_t
+        duplicates; /* items that the receiver had already, as kiln serve says (kiln-duplicates) */
+    uint64_t wait;  /* ns that the receiver asks us to wait; 0: it does not say */
     char text[256]; /* one sentence: the receiver's words, or what happened; "" when all is well */
 } answer;
 

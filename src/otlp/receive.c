@@ -1,5 +1,6 @@
 #include "otlp/receive.h"
 
+#include "base/when.h"
 #include "net/world.h"
 #include "otlp/receive_sift.h"
 #include "wire/base64.h"
@@ -291,6 +292,43 @@ static verdict read_profiles(const receive_route *r, const read_opts *o, bool no
     return failed(e);
 }
 
+/* ---- when it was recorded ---- */
+
+/* The value of a word behind the question mark; n 0: it is not there. */
+static str query_word(str target, str key)
+{
+    const char *q = target.n ? memchr(target.p, '?', target.n) : NULL;
+    str left = q ? (str){q + 1, (size_t)(target.p + target.n - q - 1)} : (str){0};
+    while (left.n) {
+        const char *end = memchr(left.p, '&', left.n);
+        str pair = {left.p, end ? (size_t)(end - left.p) : left.n};
+        if (pair.n > key.n && str_starts(pair, key) && pair.p[key.n] == '=')
+            return (str){pair.p + key.n + 1, pair.n - key.n - 1};
+        left.n -= end ? pair.n + 1 : pair.n;
+        left.p += end ? pair.n + 1 : pair.n;
+    }
+    return (str){0};
+}
+
+static bool take_time(str target, const char *key, uint64_t *ns, err *e)
+{
+    char plain[64];
+    str word = query_word(target, str_of(key));
+    size_t n = grpc_message_text(word, plain, sizeof plain); /* colons may come as %3A */
+    if (!word.n || time_parse((str){plain, n}, ns)) return true;
+    return err_set(e, ERR_MALFORMED,
+                   "%s takes a time such as 2023-06-27T04:52:00Z or 1687841520, not `%.*s`", key,
+                   (int)(word.n < 40 ? word.n : 40), word.p);
+}
+
+static bool anchor_of(const receive_route *r, const http_message *m, const receive_opts *o,
+                      time_anchor *out, err *e)
+{
+    *out = (time_anchor){.arrival = o->arrival};
+    return r->kind != RECEIVE_UPLOAD || (take_time(m->path, "time_anchor", &out->given, e) &&
+                                         take_time(m->path, "modified", &out->modified, e));
+}
+
 verdict receive_read(const receive_route *r, const http_message *m, const receive_opts *o, arena *a,
                      received *out, err *e)
 {
@@ -299,6 +337,8 @@ verdict receive_read(const receive_route *r, const http_message *m, const receiv
     size_t max = o->max_message ? o->max_message : MAX_MESSAGE;
     read_opts read = {.ledger = o->ledger ? o->ledger : &own, .max_bytes = max, .brief = true};
     *out = (received){0};
+    time_anchor when;
+    if (!anchor_of(r, m, o, &when, e)) return VERDICT_MALFORMED;
     verdict v = r->grpc ? receive_open_grpc(m, max, a, &out->payload, e)
                         : open_http(r, m, max, a, &out->payload, e);
     if (v != VERDICT_TAKEN) return v;
@@ -312,6 +352,7 @@ verdict receive_read(const receive_route *r, const http_message *m, const receiv
     else
         v = read_profiles(r, &read, o->no_sift, a, out, e);
     if (v == VERDICT_TAKEN && !is_one(r, out, e)) v = VERDICT_MALFORMED;
+    if (v == VERDICT_TAKEN && !document_anchor(&out->doc, &when, read.ledger, a, e)) v = failed(e);
     out->n_items = out->doc.model.profiles.n + out->n_rejected;
     if (v == VERDICT_TAKEN) recognise(out);
     if (v == VERDICT_TAKEN && r->kind == RECEIVE_UPLOAD) locate(out);
@@ -370,6 +411,8 @@ static void put_success_json(const receive_route *r, buf *b, const received *got
         json_put_str(&o, str_of(got->recognised));
         json_put_key(&o, STR("profiles"));
         json_put_i64(&o, (int64_t)got->doc.model.profiles.n);
+        json_put_key(&o, STR("duplicates"));
+        json_put_u64(&o, got->n_duplicates);
         json_put_key(&o, STR("service"));
         json_put_str(&o, str_of(got->service));
         json_put_key(&o, STR("first"));
@@ -412,11 +455,14 @@ static void add(http_header *to, size_t *n, str name, str value)
     to[(*n)++] = (http_header){name, value};
 }
 
-/* Made of names of our own tables (see recognise): nothing a sender wrote gets into a header. */
+/* Made of names of our own tables (see recognise) and of numbers: nothing a sender wrote gets into a header. */
 static void add_recognised(const received *got, receive_reply *out)
 {
     if (got->recognised[0])
         add(out->head, &out->n_head, STR("kiln-recognised"), str_of(got->recognised));
+    if (!got->n_duplicates) return;
+    snprintf(out->duplicates, sizeof out->duplicates, "%" PRIu64, got->n_duplicates);
+    add(out->head, &out->n_head, STR("kiln-duplicates"), str_of(out->duplicates));
 }
 
 static void answer_grpc(grpc_code code, const received *got, str text, uint64_t retry_ns,

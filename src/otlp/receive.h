@@ -66,13 +66,15 @@ typedef struct received {
     char recognised
         [48]; /* "otlp 1.9", "otlp-json", "pprof", "splunk-logs": our words, no sender's */
     /* Of an upload, so that whoever sent it can find it: */
-    char service[96];     /* service.name of its first resource; empty: none, or a longer one */
-    uint64_t first, last; /* Unix ns around what was measured; 0: it does not say when */
+    uint64_t n_duplicates; /* profiles that were stored before: the store says so later */
+    char service[96];      /* service.name of its first resource; empty: none, or a longer one */
+    uint64_t first, last;  /* Unix ns around what was measured; 0: it does not say when */
 } received;
 
 typedef struct receive_opts {
     size_t max_message; /* bytes after decompression; 0: 256 MiB */
     ledger *ledger;     /* what could not be carried; may be NULL */
+    uint64_t arrival; /* Unix ns now, for recordings that have no date of their own; 0: not known */
     bool
         no_sift; /* do not look for the valid profiles of a request that breaks a rule, which takes ten times as long as reading it:
                      `sift` of the result is set instead */
@@ -80,7 +82,10 @@ typedef struct receive_opts {
 
 /* Reads the request.  A profile that breaks a rule does not fail it: the others are read and `why` has counts and reasons, with
  * n_rejected 0 when only unused entries of the dictionary are broken.  A file (/upload) is read whole or not at all.  Memory is the arena's, its budget a limit too, strings view m->body.  Anything but VERDICT_TAKEN:
- * `e` says why. */
+ * `e` says why.
+ *
+ * Recordings whose clock does not count from 1970 are dated (wire/anchor.h): /upload?time_anchor=TIME says when it began,
+ * ?modified=TIME when the file was last written, and otherwise o->arrival counts. */
 NODISCARD verdict receive_read(const receive_route *r, const http_message *m, const receive_opts *o,
                                arena *a, received *out, err *e);
 
@@ -94,12 +99,12 @@ typedef struct receive_reply {
     buf body;
     http_header head[4], trailers[4];
     size_t n_head, n_trailers;
-    char grpc_status[4], retry_after[16];
+    char grpc_status[4], retry_after[16], duplicates[24];
     buf text, details; /* behind trailers */
 } receive_reply;
 
-/* `got` of VERDICT_TAKEN, otherwise `why`; retry_ns of PRESSED and UNAVAILABLE.  What was recognised is said in the head,
- * `kiln-recognised: otlp 1.10`, which views `got`.  Free with receive_reply_free. */
+/* `got` of VERDICT_TAKEN, otherwise `why`; retry_ns of PRESSED and UNAVAILABLE.  The head says what was recognised,
+ * `kiln-recognised: otlp 1.10`, which views `got`, and how many profiles were stored before, `kiln-duplicates: 2`.  Free with receive_reply_free. */
 void receive_answer(const receive_route *r, verdict v, const received *got, const err *why,
                     uint64_t retry_ns, receive_reply *out);
 void receive_reply_free(receive_reply *r);

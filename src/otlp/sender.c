@@ -157,6 +157,7 @@ static void settle(sender *s, otlp_batch *b, outcome o, int64_t rejected, const 
                  .bytes = bytes_of(b).n,
                  .held = last ? b->held : 0,
                  .rejected = rejected,
+                 .duplicates = b->duplicates,
                  .attempts = b->attempts,
                  .text = text,
                  .last = last};
@@ -402,6 +403,7 @@ static void take_answer(slot *k, answer *a)
             say_trouble(s, a->text);
         else
             trouble_over(&s->trouble, loop_now(s->loop));
+        k->batch->duplicates = a->duplicates;
         settle(s, take_back(k), a->kind == ANSWER_PARTIAL ? OUTCOME_PARTIAL : OUTCOME_ACCEPTED,
                a->rejected, a->text);
         return;

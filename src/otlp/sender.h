@@ -28,6 +28,7 @@ typedef struct otlp_batch {
 
     /* the sender's */
     unsigned attempts;
+    uint64_t duplicates; /* items that the receiver had already */
     unsigned
         *parts; /* how many of the batch that it was cut from are not settled; NULL: it is whole */
     uint64_t spooled; /* number of its file in the spool, or 0 */
@@ -55,6 +56,7 @@ typedef struct settled {
     uint64_t cookie; /* 0: from the spool of an earlier time */
     size_t items, bytes, held;
     int64_t rejected;
+    uint64_t duplicates; /* of the accepted ones: the receiver had them already */
     unsigned attempts;
     const char *text; /* why, or "" */
     bool last; /* no part of the batch is left: false when it was cut and others are not settled */

@@ -37,6 +37,7 @@ typedef struct request {
     uint64_t n_samples, n_duplicates;
     uint64_t deadline; /* loop_now; 0: none */
     size_t n_bytes;
+    uint64_t arrival;           /* Unix ns */
     size_t max_message, memory; /* a reload may change them meanwhile */
     char peer[INGEST_NAME];
 } request;
@@ -131,9 +132,15 @@ static uint64_t *counter_of(ingest *i, verdict v)
     return &i->n.malformed;
 }
 
+static uint64_t wall_now(const ingest *i)
+{
+    const world *w = loop_world(i->loop);
+    return w->wall(w->who);
+}
+
 static void count(ingest *i, const request *r)
 {
-    uint64_t now = loop_world(i->loop)->wall(loop_world(i->loop)->who);
+    uint64_t now = wall_now(i);
     i->n.requests++;
     ++*counter_of(i, r->verdict);
     if (r->verdict == VERDICT_TAKEN) {
@@ -173,8 +180,8 @@ static void reply(http_exchange *x, const receive_route *route, verdict v, const
 static bool is_as_it_came(const request *r, const format *f)
 {
     const document *d = &r->got.doc;
-    return d->parts.n == 1 && d->format == f && !d->n_layers && d->bytes.n == r->got.payload.n &&
-           d->parts.v[0].payload.kind == PAYLOAD_PROTOBUF;
+    return d->parts.n == 1 && d->format == f && !d->n_layers && !d->anchored &&
+           d->bytes.n == r->got.payload.n && d->parts.v[0].payload.kind == PAYLOAD_PROTOBUF;
 }
 
 /* What a sender repeats because our answer got lost was passed on the first time. */
@@ -275,7 +282,7 @@ static void on_durable(void *cookie, const store_result *result)
 {
     request *r = cookie;
     ingest *i = r->of;
-    r->n_duplicates = result->n_duplicates;
+    r->n_duplicates = r->got.n_duplicates = result->n_duplicates;
     if (result->refused) {
         r->why = *result->refused;
         r->verdict = result->refused->code == ERR_LIMIT ? VERDICT_PRESSED : VERDICT_UNAVAILABLE;
@@ -374,10 +381,11 @@ static void work(job *j)
     r->ledger->n = 0;
     r->why = (err){0};
     r->arena = take_arena(r->of, r->memory / share);
-    r->verdict =
-        receive_read(&r->route, &r->message,
-                     &(receive_opts){.max_message = r->max_message / share, .ledger = r->ledger},
-                     &r->arena, &r->got, &r->why);
+    r->verdict = receive_read(&r->route, &r->message,
+                              &(receive_opts){.max_message = r->max_message / share,
+                                              .ledger = r->ledger,
+                                              .arrival = r->arrival},
+                              &r->arena, &r->got, &r->why);
     if (r->verdict != VERDICT_TAKEN)
         free_arena(r->of, &r->arena); /* it may wait for the loop for a while */
 }
@@ -418,6 +426,7 @@ static void read_here(request *r)
     i->ledger.n = 0;
     receive_opts o = {.max_message = most < r->max_message ? most : r->max_message,
                       .ledger = &i->ledger,
+                      .arrival = r->arrival,
                       .no_sift = http_exchange_message(r->x)->body.n > SIFT_IN_LOOP};
     r->verdict =
         receive_read(&r->route, http_exchange_message(r->x), &o, &i->scratch, &r->got, &r->why);
@@ -454,6 +463,7 @@ void ingest_request(ingest *i, http_exchange *x, const receive_route *route)
                    .x = x,
                    .route = *route,
                    .n_bytes = m->body.n,
+                   .arrival = wall_now(i),
                    .max_message = i->o.max_message,
                    .memory = i->o.memory};
     *http_exchange_user(x) = r;

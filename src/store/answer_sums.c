@@ -199,6 +199,7 @@ static uint32_t add_class(summing *x, const sum_class *like, const resource *r, 
     sum_class *c = vec_push(x->keep, &x->classes);
     if (!c) return UINT32_MAX;
     *c = *like;
+    c->first = UINT64_MAX;
     if (has_envelope(x, like)) {
         c->resource = *builder_resource(&copy, r);
         c->scope = *builder_scope(&copy, s);
@@ -311,7 +312,19 @@ static void forget(summing *x, sum_class *c)
         memset(c->by_stack.slot, 0, ((size_t)c->by_stack.mask + 1) * sizeof *c->by_stack.slot);
     c->stacks.n = c->sums.n = c->by_stack.n = 0;
     c->replaced++;
+    c->first = UINT64_MAX, c->last = 0;
     told_forget(&c->told);
+}
+
+/* Adds the time that a profile covers, as far as it lies in the range; one that does not say is of its arrival. */
+static void cover(sum_class *c, const store_selector *q, const chosen *y, const profile *p)
+{
+    uint64_t from = y->moment, to;
+    if (ckd_add(&to, from, p->duration_nano)) to = UINT64_MAX;
+    if (from < q->start) from = q->start;
+    if (q->end && to >= q->end) to = q->end - 1;
+    if (from < c->first) c->first = from;
+    if (to > c->last) c->last = to;
 }
 
 /* Is a level's profile the newest that was met, and in the range?  Then it takes the place of others. */
@@ -340,6 +353,7 @@ static bool sum_profile(summing *x, const chunk *c, size_t i, err *e)
     x->class = class;
     if (x->classes.v[class].level && !takes_place(x, &x->classes.v[class], &y, p)) return true;
     x->k.answer->n_profiles++;
+    cover(&x->classes.v[class], &x->k.f.q, &y, p);
     told *t = x->by_series ? &x->classes.v[class].told : NULL;
     if (t) told_time(t, &x->k.f.q, p);
     if (y.covered && !y.open && !y.links && !x->by_attributes) {
@@ -364,8 +378,6 @@ static bool sum_profile(summing *x, const chunk *c, size_t i, err *e)
 static bool on_chunk(void *who, const chunk *c, err *e)
 {
     summing *x = who;
-    x->first = c->first < x->first ? c->first : x->first;
-    x->last = c->last > x->last ? c->last : x->last;
     x->counted = NULL;
     for (size_t i = 0; i < c->m->profiles.n; i++)
         if (!sum_profile(x, c, i, e)) return false;
@@ -378,7 +390,6 @@ bool answer_sums(reader *r, const store_selector *q, const store_read_opts *o, a
     summing x = {.r = r,
                  .a = a,
                  .class = UINT32_MAX,
-                 .first = UINT64_MAX,
                  .by_series = o && o->by_series,
                  .by_reading = o && o->by_series && o->by_reading,
                  .by_attributes = o && o->by_attributes};

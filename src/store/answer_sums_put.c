@@ -19,16 +19,14 @@ static void put_envelope(summing *x, const sum_class *c)
 
 static void put_class(summing *x, const sum_class *c, uint32_t first_row)
 {
-    uint64_t start = x->k.f.q.start > x->first ? x->k.f.q.start : x->first;
-    uint64_t end = x->k.f.q.end && x->k.f.q.end - 1 < x->last ? x->k.f.q.end - 1 : x->last;
     put_envelope(x, c);
     profile *p = builder_profile(&x->b);
     p->sample_type = c->head.sample_type;
     p->has_sample_type = c->head.has_sample_type;
     p->period_type = c->head.period_type;
     p->period = c->head.period;
-    p->time_unix_nano = start;
-    p->duration_nano = end > start ? end - start : 0;
+    p->time_unix_nano = c->first <= c->last ? c->first : 0;
+    p->duration_nano = c->first <= c->last ? c->last - c->first : 0;
     if (x->by_series) told_put(&c->told, &x->b, p);
     for (uint32_t i = first_row; i; i = x->rows.v[i - 1].next) {
         const sum_row *r = &x->rows.v[i - 1];

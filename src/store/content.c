@@ -1,5 +1,7 @@
 #include "store/content.h"
 
+#include "wire/anchor.h"
+#include "wire/carried.h"
 #include "base/ban.h"
 
 void put_any(buf *b, const any *v)
@@ -189,15 +191,25 @@ static content_key key_of(hash128 h) { return (content_key){h.low64, h.high64}; 
 
 /* ---- profiles ---- */
 
-static void put_sample(content *c, const sample *s)
+/* Of a recording that was given a date: what its own clock said. */
+static void put_times(content *c, const sample *s, uint64_t offset)
+{
+    put_varint(&c->b, s->n_times);
+    if (!offset) buf_put(&c->b, s->times, s->n_times * sizeof *s->times);
+    for (uint32_t i = 0; offset && i < s->n_times; i++) {
+        uint64_t t = s->times[i] - offset;
+        buf_put(&c->b, &t, sizeof t);
+    }
+}
+
+static void put_sample(content *c, const sample *s, uint64_t offset)
 {
     put_hash(c, of_stack(c, s->stack));
     buf_put(&c->b, &c->m->dict.links.v[s->link], sizeof(link_ids));
     put_attributes(c, s->attrs, s->n_attrs);
     put_varint(&c->b, s->n_values);
     buf_put(&c->b, s->values, s->n_values * sizeof *s->values);
-    put_varint(&c->b, s->n_times);
-    buf_put(&c->b, s->times, s->n_times * sizeof *s->times);
+    put_times(c, s, offset);
 }
 
 static void put_type(content *c, value_type t)
@@ -221,7 +233,7 @@ content_key content_key_of(str type, str unit, const uint8_t id[16])
 enum { PROFILE = 8, MANY_BYTES = 64 << 10 };
 
 /* The hash of all samples, of which at most MANY_BYTES wait in c->b: a large profile need not be there a second time. */
-static hash128 cut_long(content *c, const profile *p, size_t i, size_t from)
+static hash128 cut_long(content *c, const profile *p, uint64_t offset, size_t i, size_t from)
 {
     XXH3_state_t h;
     XXH3_INITSTATE(&h); /* reset looks at the seed of before */
@@ -233,7 +245,30 @@ static hash128 cut_long(content *c, const profile *p, size_t i, size_t from)
         }
         if (i == p->n_samples) return XXH3_128bits_digest(&h);
         sample x = sample_at(c->m, p, i);
-        put_sample(c, &x);
+        put_sample(c, &x, offset);
+    }
+}
+
+static hash128 of_undated(content *c)
+{
+    size_t from = c->b.n;
+    put_hash(c, of_text(STR(KILN_ATTR_TIME_EPOCH)));
+    put_hash(c, of_text(STR("")));
+    put_any(&c->b, &(any){.kind = ANY_STRING, .n = 7, .s = "unknown"});
+    return cut(c, from, 2);
+}
+
+/* As they were before the profile was given a date, if it was. */
+static void put_profile_attributes(content *c, const profile *p, uint64_t offset)
+{
+    const dict *d = &c->m->dict;
+    const uint32_t *v = refs_at(&d->attr_refs, p->attrs);
+    put_varint(&c->b, p->attrs.n - (offset != 0));
+    for (uint32_t i = 0; i < p->attrs.n; i++) {
+        str key = offset ? dict_str(d, d->attributes.v[v[i]].key) : (str){0};
+        if (offset && str_eq(key, STR(KILN_ATTR_TIME_OFFSET))) continue;
+        bool epoch = offset && str_eq(key, STR(KILN_ATTR_TIME_EPOCH));
+        put_hash(c, epoch ? of_undated(c) : of_attribute(c, v[i]));
     }
 }
 
@@ -243,22 +278,23 @@ static content_key of_profile(content *c, const profile *p)
         return key_of_id(of_string(c, p->sample_type.type), of_string(c, p->sample_type.unit),
                          p->profile_id);
     size_t from = c->b.n;
+    uint64_t offset = profile_offset(c->m, p);
     put_type(c, p->sample_type);
     const scope *s = &c->m->scopes.v[p->scope];
     put_resource(&c->b, &c->m->resources.v[s->resource]);
     put_scope(&c->b, s);
     put_type(c, p->period_type);
     put_signed(&c->b, p->period);
-    put_fixed64(&c->b, p->time_unix_nano);
+    put_fixed64(&c->b, p->time_unix_nano - offset);
     put_fixed64(&c->b, p->duration_nano);
     put_varint(&c->b, p->dropped_attributes_count);
     put_str(&c->b, p->original_payload_format);
     put_str(&c->b, p->original_payload);
-    put_attributes(c, refs_at(&c->m->dict.attr_refs, p->attrs), p->attrs.n);
+    put_profile_attributes(c, p, offset);
     for (size_t i = 0; i < p->n_samples; i++) {
-        if (c->b.n - from >= MANY_BYTES) return key_of(cut_long(c, p, i, from));
+        if (c->b.n - from >= MANY_BYTES) return key_of(cut_long(c, p, offset, i, from));
         sample x = sample_at(c->m, p, i);
-        put_sample(c, &x);
+        put_sample(c, &x, offset);
     }
     return key_of(cut(c, from, PROFILE));
 }

@@ -2,7 +2,8 @@
  *
  * The key of a profile with an id is the XXH128 of the id, the sample type and its unit (several types of one recording may
  * share an id); of one without, the XXH128 of resource, scope and profile, where every reference into the dictionary stands
- * for the XXH128 of what it refers to: a sender may number its tables as it likes, a retry is a retry. */
+ * for the XXH128 of what it refers to: a sender may number its tables as it likes, a retry is a retry.  Times that were moved to
+ * a date (wire/anchor.h) count as the recording had them: a file sent a second time is the same, whatever date it got. */
 #pragma once
 #include "store/bytes.h"
 #include "base/hash.h"

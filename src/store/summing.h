@@ -10,6 +10,8 @@ typedef struct sum_class {
     resource resource;
     scope scope;
     told told; /* by_series */
+    uint64_t first,
+        last; /* its own profiles cover, cut to the range; first > last: there are none */
     /* What is in use at a time is not added up: a newer profile of the series takes the place of what there is. */
     bool level;
     uint64_t newest;   /* end of the newest profile so far */
@@ -55,7 +57,6 @@ typedef struct summing {
     bool *is_touched;
     size_t n_dense, n_touched;
     uint32_t class; /* UINT32_MAX: nothing in it */
-    uint64_t first, last;
 } summing;
 
 /* Profiles and, where attributes tell samples apart, samples into the builder. */

@@ -77,8 +77,10 @@ static bool try_file(finder *f, const char *path)
     found_file x = {0};
     if (f->out->file.path || !open_elf(f, path, &x)) return false;
     verdict v = compare(f, &x);
+    bool unproven = v == UNKNOWN && f->dirs.proven;
     f->out->differs |= v == OTHER;
-    if (v == OTHER) {
+    f->out->unproven |= unproven;
+    if (v == OTHER || unproven) {
         close_elf(&x);
         return false;
     }
@@ -156,6 +158,22 @@ static void find_file(finder *f, buf *b)
         if (name.p[0] == '/') try_file(f, path_of(b, "%s%.*s", f->dirs.v[i], STR_ARG(name)));
         if (base.n) try_file(f, path_of(b, "%s/%.*s", f->dirs.v[i], STR_ARG(base)));
     }
+}
+
+/* What debuginfod-find has fetched: its cache is DIR/BUILDID/debuginfo and executable. */
+static void find_fetched(finder *f, buf *b)
+{
+    const char *own = getenv("DEBUGINFOD_CACHE_PATH"), *xdg = getenv("XDG_CACHE_HOME"),
+               *home = getenv("HOME");
+    char dir[4096];
+    int n = own && own[0]          ? snprintf(dir, sizeof dir, "%s", own)
+            : xdg && xdg[0] == '/' ? snprintf(dir, sizeof dir, "%s/debuginfod_client", xdg)
+            : home && home[0] == '/'
+                ? snprintf(dir, sizeof dir, "%s/.cache/debuginfod_client", home)
+                : -1;
+    if (n < 0 || (size_t)n >= sizeof dir || strlen(f->gnu) < 3) return;
+    try_debug(f, path_of(b, "%s/%s/debuginfo", dir, f->gnu), NULL);
+    try_file(f, path_of(b, "%s/%s/executable", dir, f->gnu));
 }
 
 /* DIR/.build-id/ab/cdef: the file itself; with .debug behind it: its debug information. */
@@ -239,6 +257,7 @@ void find_files(const binary_id *id, find_dirs dirs, arena *a, found_files *out)
     find_by_id(&f, &b);
     find_by_link(&f, &b);
     find_beside(&f, &b);
+    find_fetched(&f, &b);
     out->debug_is_file = !out->debug.path && out->file.path;
     find_alt(&f, &b);
     if (out->file.path) out->differs = false;

@@ -2,7 +2,8 @@
  *
  * What is taken must be the same binary: by GNU build id, Go build id or htlhash, whichever the
  * profile has; a profile without any takes the file of that name on trust.  Debug information is
- * looked for as gdb does: build-id directories, then .gnu_debuglink, then the file itself. */
+ * looked for as gdb does: build-id directories, then .gnu_debuglink, then the file itself; and what debuginfod-find fetched
+ * earlier.  Nothing is fetched from here. */
 #pragma once
 #include "objfile/build_id.h"
 #include "sys/file.h"
@@ -10,6 +11,7 @@
 typedef struct find_dirs {
     const char *const *v; /* what the user named, searched before /usr/lib/debug and /usr/local/lib/debug */
     size_t n;
+    bool proven; /* only files that a build id proves to be what ran: none is taken on trust */
 } find_dirs;
 
 /* A binary as a profile knows it. */
@@ -32,6 +34,7 @@ typedef struct found_files {
     bool differs;       /* a file of that name is another build */
     bool no_permission; /* a file of that name cannot be read */
     bool trusted;       /* no build id to compare with: taken by its name */
+    bool unproven;      /* a file of that name is here and was not taken: nothing proves it */
     bool alt_missing;
 } found_files;
 

@@ -91,7 +91,7 @@ void module_open_kernel(module *m, const binary_id *id, uint64_t start, str ref,
     m->verified = m->state == MODULE_SYMBOLS;
 }
 
-void module_open_vdso(module *m, const binary_id *id)
+void module_open_vdso(module *m, const binary_id *id, const module_opts *o)
 {
     arena a = {.budget = BUDGET};
     elf_file f;
@@ -106,6 +106,8 @@ void module_open_vdso(module *m, const binary_id *id)
     str gnu = ok ? elf_build_ids(&f).gnu : STR("");
     if (id->gnu.n && !same_id(id->gnu, gnu)) {
         m->state = MODULE_DIFFERS;
+    } else if (!id->gnu.n && o->dirs.proven) {
+        m->state = MODULE_NO_ID;
     } else if (ok && index_build(&(index_source){.file = &f}, &a, &block, NULL) &&
                module_keep_index(m, block)) {
         m->state = MODULE_EXPORTS;

@@ -16,6 +16,7 @@ const char *module_state_name(module_state s)
         [MODULE_MISSING] = "missing",     [MODULE_DIFFERS] = "differs",
         [MODULE_FORBIDDEN] = "forbidden", [MODULE_BROKEN] = "broken",
         [MODULE_NO_MAP] = "no_perf_map",  [MODULE_UNNAMED] = "unnamed",
+        [MODULE_NO_ID] = "no_build_id",   [MODULE_LATE] = "late",
     };
     return names[s];
 }
@@ -101,7 +102,8 @@ static bool make_index(module *m, const found_files *f, bool names_only, const m
     index_source s = {.file = f->file.path ? &f->file.elf : NULL,
                       .debug = found_debug(f),
                       .alt = f->alt.path ? &f->alt.elf : NULL,
-                      .names_only = names_only};
+                      .names_only = names_only,
+                      .stop = o->stop};
     str block;
     bool ok = index_build(&s, &a, &block, NULL) && keep_made(m, block, o, c, key);
     arena_free(&a);
@@ -124,10 +126,13 @@ static bool index_of(module *m, const found_files *f, const module_opts *o, symb
 {
     char key[256], names_key[272];
     cache_key(f, key, sizeof key);
-    snprintf(names_key, sizeof names_key, "%s-names", key);
+    /* What took too long once would do so every time: its names are kept apart, and looked for first. */
+    snprintf(names_key, sizeof names_key, "%s-%s", key, o->stop ? "quick" : "names");
     bool small = !o->max_debug || debug_bytes(found_debug(f)) <= o->max_debug;
-    if (load_index(m, o, c, key) || (small && make_index(m, f, false, o, c, key))) return true;
-    return o->max_debug &&
+    if (load_index(m, o, c, key) || (o->stop && load_index(m, o, c, names_key)) ||
+        (small && make_index(m, f, false, o, c, key)))
+        return true;
+    return (o->max_debug || o->stop) &&
            (load_index(m, o, c, names_key) || make_index(m, f, true, o, c, names_key));
 }
 
@@ -168,6 +173,8 @@ void module_open(module *m, const binary_id *id, const module_opts *o, symbol_ca
         take_files(m, &f, o, c);
     else if (f.differs)
         m->state = MODULE_DIFFERS;
+    else if (f.unproven)
+        m->state = MODULE_NO_ID;
     else if (f.no_permission)
         m->state = MODULE_FORBIDDEN;
     find_release(&f);

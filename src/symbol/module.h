@@ -15,6 +15,8 @@ typedef enum module_state {
     MODULE_BROKEN,    /* no index could be made of it */
     MODULE_NO_MAP,    /* code made at run time, and no perf map of it */
     MODULE_UNNAMED,   /* nothing says what was mapped there */
+    MODULE_NO_ID, /* a file of that name, and no build id that would prove it (find_dirs.proven) */
+    MODULE_LATE,  /* not looked for: the time was up (module_opts.stop) */
 } module_state;
 
 typedef struct module_opts {
@@ -24,7 +26,9 @@ typedef struct module_opts {
     size_t max_debug; /* inside somebody else's process: debug information of more bytes, or that
                              max_memory is not enough for, is left aside (names, no lines), and a stored
                              index is not read as a whole; 0: no such limit */
-    uint64_t seed;    /* of hash tables; nothing that is made depends on it */
+    /* Somebody waits: ends long work on debug information, which then gives names and no lines.  NULL: it takes all the time. */
+    stopper *stop;
+    uint64_t seed; /* of hash tables; nothing that is made depends on it */
 } module_opts;
 
 typedef struct module {
@@ -55,7 +59,7 @@ void module_open(module *m, const binary_id *id, const module_opts *o, symbol_ca
 void module_open_kernel(module *m, const binary_id *id, uint64_t start, str ref,
                         const module_opts *o, symbol_cache *c);
 /* The page of code that the kernel gives every process. */
-void module_open_vdso(module *m, const binary_id *id);
+void module_open_vdso(module *m, const binary_id *id, const module_opts *o);
 /* Code made at run time, as its maker listed it. */
 void module_open_perf_map(module *m, const char *path);
 void module_close(module *m);

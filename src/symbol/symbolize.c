@@ -114,6 +114,7 @@ static void look_up(symbolizer *s, uint32_t i, symbolize_report *r)
     r->n_locations++;
     p->s.n_locations++;
     p->s.n_samples += s->n_leaf[i];
+    p->s.n_nameless += n ? 0 : s->n_leaf[i];
     if (!n) return;
     r->n_found++;
     p->s.n_found++;
@@ -263,6 +264,9 @@ const char *symbolize_advice(const symbolized *s)
     case MODULE_NO_MAP: return "have the runtime write a perf map, and give it with --perf-map";
     case MODULE_UNNAMED:
         return "record with mappings, or give --perf-map if the code was made at run time";
+    case MODULE_NO_ID:
+        return "the profile has no build id for it: `kiln symbolize` takes the file of that name";
+    case MODULE_LATE: return "the time was up: --symbolize-timeout gives more, --no-symbolize none";
     }
     return NULL;
 }

@@ -39,6 +39,7 @@ typedef struct symbolized {
     uint64_t n_found;     /* that got them */
     uint64_t n_inlined;   /* of these: with inlined calls */
     uint64_t n_samples;   /* observations with such a location as their innermost frame */
+    uint64_t n_nameless;  /* of these: without a name */
     bool kernel;
     bool cached, trusted, verified, alt_missing, split; /* as in module.h */
 } symbolized;

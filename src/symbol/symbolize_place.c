@@ -139,6 +139,14 @@ static void begin_place(places *p, place *x, const binary_id *id)
     if (p->o->progress) p->o->progress(p->o->who, x->s.name);
 }
 
+/* The time is up: what was not opened by now stays closed. */
+static bool is_late(places *p, place *x)
+{
+    if (!p->o->module.stop || stopper_now(p->o->module.stop, NULL)) return false;
+    x->m.state = MODULE_LATE;
+    return true;
+}
+
 static void end_place(place *x)
 {
     x->s.state = x->m.state;
@@ -163,7 +171,7 @@ static uint32_t kernel_place(places *p, const binary_id *id, const mapping *m)
     if (!id->name.n) x->s.name = STR("[kernel]");
     x->s.kernel = true;
     uint64_t start = m->file_offset >> 63 ? m->file_offset : m->memory_start;
-    module_open_kernel(&x->m, id, start, ref, &p->o->module, &p->cache);
+    if (!is_late(p, x)) module_open_kernel(&x->m, id, start, ref, &p->o->module, &p->cache);
     end_place(x);
     return at;
 }
@@ -184,6 +192,8 @@ static uint32_t perf_map_place(places *p, str path)
     uint32_t at;
     binary_id id = {.name = path};
     char z[4096];
+    /* A map has no build id, and its number may be another process's by now: it is taken when it is named. */
+    if (p->o->module.dirs.proven && !p->o->perf_map) return unnamed_place(p, path);
     if (!is_new(p, join_key(p, "map", &id), &at)) return at;
     place *x = &p->v.v[at];
     begin_place(p, x, &id);
@@ -214,10 +224,10 @@ static uint32_t file_place(places *p, const binary_id *id)
     if (!is_new(p, join_key(p, "file", id), &at)) return at;
     place *x = &p->v.v[at];
     begin_place(p, x, id);
-    if (shelf_take(p->o->shelf, x->key, &x->m))
+    if (shelf_take(p->o->shelf, x->key, &x->m) || is_late(p, x))
         ;
     else if (vdso)
-        module_open_vdso(&x->m, id);
+        module_open_vdso(&x->m, id, &p->o->module);
     else
         module_open(&x->m, id, &p->o->module, &p->cache);
     end_place(x);

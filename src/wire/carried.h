@@ -44,6 +44,8 @@
 #define KILN_ATTR_BUILD_ID_KIND "kiln.build_id_kind"                     /* mapping */
 #define KILN_ATTR_BUILD_ID_BREAKPAD "kiln.build_id.breakpad"             /* mapping */
 #define KILN_ATTR_TIME_EPOCH "kiln.time.epoch"                           /* profile */
+#define KILN_ATTR_TIME_OFFSET "kiln.time.offset"                         /* profile, int, ns */
+#define KILN_ATTR_TIME_DATE "kiln.time.date"                             /* profile, int, Unix ns */
 #define KILN_ATTR_EVENT_INTERVAL "kiln.event.interval"                   /* profile, bool */
 #define KILN_ATTR_EVENT_CATEGORY "kiln.event.category"                   /* location */
 #define KILN_ATTR_EVENT_ARGS "kiln.event.args"                           /* sample */

@@ -237,6 +237,20 @@ async function person(url) {
         await textIs(other, '[data-notice]', /nothing\.bin: .+/, 'no answer');
         await other.close();
     });
+    await check('a recording without a date gets that of its file; the same again is told', async () => {
+        const other = await newPage({}, mine),
+            name = 'undated.speedscope.json',
+            frames = { frames: [{ name: 'undated' }] },
+            one = { type: 'sampled', name: 'x', unit: 'seconds', startValue: 1, endValue: 3, samples: [[0]], weights: [2] };
+        writeFileSync(join(dir, name), JSON.stringify({ $schema: 'https://www.speedscope.app/', shared: frames, profiles: [one] }));
+        await open(other, url, ALL);
+        await drop(other, join(dir, name), name);
+        await textIs(other, '[data-notice]', /undated\.speedscope\.json: 1 profile \(speedscope\)/, 'no answer');
+        await inQuery(other, `from=${new Date().getUTCFullYear()}`);
+        await drop(other, join(dir, name), name);
+        await textIs(other, '[data-notice]', /stored before/, 'accepted twice');
+        await other.close();
+    });
     await check('pages of others can neither be us nor send to us', () => foreign(url));
     await check('refresh: what arrives is shown; a choice in a moving time stays where it is', async () => {
         const now = Date.now();

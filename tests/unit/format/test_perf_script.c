@@ -256,11 +256,6 @@ static void test_tolerance(void **state)
     for (size_t i = 0; i < r.l.n; i++)
         if (r.l.v[i].concept == LOSS_TEXT_LINE) assert_string_equal(r.l.v[i].path, "line 8");
     arena_free(&r.a);
-    read_into(str_of(text), (read_opts){.time_anchor = 1000}, 0, &r);
-    assert_true(r.ok);
-    assert_int_equal(sample_at(&r.m, &r.m.profiles.v[1], 0).times[0], 1000 + 1228021000);
-    assert_int_equal(r.m.profiles.v[1].attrs.n, 0);
-    arena_free(&r.a);
     read_into(STR("just\ntext\n"), (read_opts){0}, 0, &r);
     assert_false(r.ok);
     assert_string_equal(

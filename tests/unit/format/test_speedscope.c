@@ -118,22 +118,6 @@ static void test_writing(void **state)
     }
 }
 
-static void test_anchor(void **state)
-{
-    (void)state;
-    arena a = {0};
-    model m;
-    err e = {0};
-    read_opts o = {.time_anchor = 5000};
-    const char *in = FILE_OF(SAMPLED("nanoseconds", "\"startValue\":7,", "[[0],[1]]", "[3,4]"));
-    assert_ok(speedscope_read(str_of(in), &o, &a, &m, &e), &e);
-    buf b = {0};
-    text_model(&b, &m);
-    assert_string_equal(b.p, "wall/nanoseconds 5000+7\n a 3@5000\n b<x.js>:3:4 4@5003\n");
-    buf_free(&b);
-    arena_free(&a);
-}
-
 static void test_detect(void **state)
 {
     (void)state;
@@ -159,7 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reading),      cmocka_unit_test(test_every_beginning),
         cmocka_unit_test(test_every_budget), cmocka_unit_test(test_writing),
-        cmocka_unit_test(test_anchor),       cmocka_unit_test(test_detect),
+        cmocka_unit_test(test_detect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,12 @@
 
 #include "model/builder.h"
 #include "store/content.h"
+#include "wire/anchor.h"
+#include "wire/carried.h"
 
-/* A profile without an id; its samples differ in value, time and stack. */
-static content_key key_of_samples(size_t n)
+/* A profile without an id; its samples differ in value, time and stack.  `undated`: on a clock that does not count from 1970,
+ * which is given this date. */
+static content_key key_of(size_t n, bool undated, time_anchor date)
 {
     arena a = {0}, work = {0};
     builder b;
@@ -16,6 +19,8 @@ static content_key key_of_samples(size_t n)
     builder_resource(&b, NULL);
     builder_scope(&b, NULL);
     builder_profile(&b)->time_unix_nano = 12345;
+    uint32_t mark = builder_attribute_str(&b, STR(KILN_ATTR_TIME_EPOCH), STR("unknown"));
+    builder_profile_attrs(&b, &mark, undated);
     for (size_t i = 0; i < n; i++) {
         uint32_t at = builder_location(&b, 0, 4096 + i % 10, NULL, 0, NULL, 0);
         int64_t value = (int64_t)i;
@@ -27,6 +32,9 @@ static content_key key_of_samples(size_t n)
                                      .n_times = 1});
     }
     assert_ok(builder_finish(&b, &m, &e), &e);
+    bool moved;
+    assert_ok(anchor_times(&m, &date, NULL, &a, &moved, &e), &e);
+    assert_int_equal(moved, undated && (date.given || date.arrival));
     assert_ok(content_keys(&m, &work, &key, &e), &e);
     arena_free(&work);
     arena_free(&a);
@@ -51,15 +59,33 @@ static void stay_as_they_are(void **state)
         {20000, {0xb0a77f65dba7f05d, 0x8f36f1a9766812a6}},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        content_key k = key_of_samples(cases[i].n);
+        content_key k = key_of(cases[i].n, false, (time_anchor){0});
         if (!content_key_equal(k, cases[i].key))
             fail_msg("{%zu, {0x%016llx, 0x%016llx}},", cases[i].n, (unsigned long long)k.low,
                      (unsigned long long)k.high);
     }
 }
 
+/* Whatever date a recording was given, and whether it was: it is the same recording. */
+static void know_no_date(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {1, 1000, 2000};
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+        content_key raw = key_of(sizes[i], true, (time_anchor){0});
+        time_anchor dates[] = {{.given = UINT64_C(1700000000000000000)},
+                               {.given = UINT64_C(1600000000000000000)},
+                               {.arrival = UINT64_C(1650000000000000000)}};
+        for (size_t k = 0; k < ARRAY_LEN(dates); k++)
+            assert_true(content_key_equal(key_of(sizes[i], true, dates[k]), raw));
+        assert_false(content_key_equal(key_of(sizes[i], false, (time_anchor){0}), raw));
+        assert_false(content_key_equal(key_of(sizes[i] + 1, true, dates[0]), raw));
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(stay_as_they_are)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(stay_as_they_are),
+                                       cmocka_unit_test(know_no_date)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -167,6 +167,89 @@ static void test_shelf(void **state)
     shelf_close(&shelf);
 }
 
+/* ---- a bound on time, and on trust ---- */
+
+static bool over_after(void *who, err *e)
+{
+    unsigned *left = who;
+    if (*left) return --*left, false;
+    return !err_set(e, ERR_LIMIT, "the time is up");
+}
+
+/* This program, by its build id or without. */
+static void open_self(made *x, bool with_id, uint32_t *l)
+{
+    char path[4096], hex[2 * BUILD_ID_BYTES_MAX + 1] = "";
+    uint64_t address = (uint64_t)(uintptr_t)&marked + 1;
+    mapping m = own_mapping(address, path, sizeof path);
+    file_bytes f;
+    elf_file elf;
+    begin_model(x);
+    assert_true(file_read(path, 0, &f, NULL) && elf_read(f.bytes, &x->a, &elf, NULL));
+    str gnu = elf_build_ids(&elf).gnu;
+    hex_encode((const uint8_t *)gnu.p, gnu.n, hex);
+    file_release(&f);
+    uint32_t map = add_mapping(x, m, path, "process.executable.build_id.gnu", with_id ? hex : NULL);
+    *l = builder_location(&x->b, map, address, NULL, 0, NULL, 0);
+    end_model(x, l, 1, 0);
+}
+
+static void test_bound(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned asks; /* until the time is up */
+        module_state state;
+        const char *name;
+        bool cached;
+    } t[] = {
+        {0, MODULE_LATE, "", false},             /* before the file is looked for */
+        {2, MODULE_SYMBOLS, "marked", false},    /* among its debug information: names are left */
+        {99999, MODULE_SYMBOLS, "marked", true}, /* it is not tried again */
+    };
+    uint32_t l;
+    for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+        unsigned left = t[i].asks;
+        stopper stop = {.over = over_after, .who = &left};
+        made x;
+        open_self(&x, true, &l);
+        run(&x, (symbolize_opts){.module = {.stop = &stop, .dirs.proven = true}});
+        assert_int_equal(x.r.v.v[0].state, t[i].state);
+        assert_true(str_eq(name_of(&x.m, l), str_of(t[i].name)));
+        assert_int_equal(x.r.v.v[0].cached, t[i].cached);
+        assert_u64(x.r.v.v[0].n_nameless, !t[i].name[0]);
+        arena_free(&x.a);
+    }
+    made x; /* without a bound all of it is read, and then there for those that have one */
+    open_self(&x, true, &l);
+    run(&x, (symbolize_opts){0});
+    assert_int_equal(x.r.v.v[0].state, MODULE_LINES);
+    arena_free(&x.a);
+    unsigned left = 1;
+    stopper stop = {.over = over_after, .who = &left};
+    open_self(&x, true, &l);
+    run(&x, (symbolize_opts){.module.stop = &stop});
+    assert_int_equal(x.r.v.v[0].state, MODULE_LINES);
+    arena_free(&x.a);
+}
+
+static void test_proven(void **state)
+{
+    (void)state;
+    uint32_t l;
+    made x;
+    open_self(&x, false, &l);
+    run(&x, (symbolize_opts){.module.dirs.proven = true});
+    assert_int_equal(x.r.v.v[0].state, MODULE_NO_ID);
+    assert_u64(name_of(&x.m, l).n, 0);
+    arena_free(&x.a);
+    open_self(&x, true, &l);
+    run(&x, (symbolize_opts){.module.dirs.proven = true});
+    assert_true(x.r.v.v[0].verified);
+    assert_true(str_eq(name_of(&x.m, l), STR("marked")));
+    arena_free(&x.a);
+}
+
 /* A damaged entry of the cache is made anew. */
 static void test_damaged_cache(void **state)
 {
@@ -309,6 +392,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_self, begin, end),
         cmocka_unit_test_setup_teardown(test_shelf, begin, end),
+        cmocka_unit_test_setup_teardown(test_bound, begin, end),
+        cmocka_unit_test_setup_teardown(test_proven, begin, end),
         cmocka_unit_test_setup_teardown(test_damaged_cache, begin, end),
         cmocka_unit_test_setup_teardown(test_force, begin, end),
         cmocka_unit_test_setup_teardown(test_states, begin, end),

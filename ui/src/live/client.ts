@@ -74,11 +74,21 @@ export async function getColumns<T>(
 export interface Uploaded {
     recognised: string;
     profiles: number;
+    duplicates: number; // of these: stored before
     service: string; // empty: it names none
     first: number; // Unix ns; 0: it does not say when it was measured, and counts as of now
     last: number;
 }
 
-/** A file of any format that kiln reads. */
+/** A file of any format that kiln reads. Recordings without a date of their own get that of the file. */
 export const upload = async (file: File): Promise<Uploaded> =>
-    (await ask('write', '/upload', { method: 'POST', body: file })).json() as Promise<Uploaded>;
+    (
+        await ask('write', `/upload?modified=${file.lastModified}`, { method: 'POST', body: file })
+    ).json() as Promise<Uploaded>;
+
+/** What became of it: "perf.data: 2 profiles (perf-data)". */
+export function uploadedText(name: string, r: Uploaded): string {
+    const all = `${name}: ${r.profiles} ${r.profiles === 1 ? 'profile' : 'profiles'} (${r.recognised})`;
+    if (!r.duplicates) return all;
+    return r.duplicates === r.profiles ? `${all}, stored before` : `${all}, ${r.duplicates} of them stored before`;
+}

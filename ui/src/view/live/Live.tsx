@@ -1,6 +1,6 @@
 // The page of `kiln serve`: what is selected is in the address, and what the server answers is shown by the report's own viewer.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { NeedsToken, Right, Uploaded, upload } from '../../live/client';
+import { NeedsToken, Right, Uploaded, upload, uploadedText } from '../../live/client';
 import { Answer, load, nameOf, whereUploaded } from '../../live/load';
 import { statusNow } from '../../live/questions';
 import { absolute, moves, resolve, spanText } from '../../live/range';
@@ -137,7 +137,7 @@ export function Live() {
             try {
                 const r = await upload(f);
                 if (r.profiles) taken.push(r);
-                told.push(`${f.name}: ${r.profiles} ${r.profiles === 1 ? 'profile' : 'profiles'} (${r.recognised})`);
+                told.push(uploadedText(f.name, r));
             } catch (e) {
                 if (e instanceof NeedsToken) {
                     fail(e, () => void send(files.slice(i)));
