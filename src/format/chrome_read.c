@@ -318,7 +318,7 @@ static void losses(const trace *t)
 
 bool chrome_read(str bytes, const read_opts *o, arena *a, model *out, err *e)
 {
-    arena work = work_arena(a);
+    arena work = arena_beside(a);
     trace t = {.o = o, .c = {.work = &work, .l = o->ledger, .anchor = o->time_anchor, .e = e}};
     bool ok = (builder_init(&t.c.b, a) && nest_tree_init(&t.c.tree, &t.c.b, &work)) ||
               chrome_out_of_memory(&t.c);

@@ -138,10 +138,3 @@ void observe_anchor(model *m, uint64_t anchor)
         if (m->profiles.v[i].duration_nano) m->profiles.v[i].time_unix_nano += anchor - first;
     for (size_t i = 0; i < m->times.n; i++) m->times.v[i] += anchor - first;
 }
-
-arena work_arena(const arena *a)
-{
-    if (!a->budget) return arena_beside(a);
-    size_t left = a->budget > a->used ? a->budget - a->used : 0;
-    return (arena){.budget = left ? left : 1, .seed = a->seed};
-}

@@ -63,6 +63,3 @@ uint32_t observe_thread_name(builder *b, str name);
 size_t observe_epoch(builder *b, uint64_t anchor, ledger *l, uint32_t *attr);
 /* Moves all times of a model so that the first profile window begins at the anchor (Unix ns). */
 void observe_anchor(model *m, uint64_t anchor);
-
-/* An arena for work that ends with the read, inside the budget of `a`. */
-arena work_arena(const arena *a);
