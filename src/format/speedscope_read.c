@@ -103,7 +103,7 @@ static bool read_all(speedscope_reader *r, str bytes, err *e)
     if (r->shared.bytes.n && !speedscope_read_frames(r, e)) return false;
     put_scope(r);
     if (!read_profiles(r, e)) return false;
-    ledger_add_n(r->l, STAGE_READ, LOSS_TRUNCATED, NULL, r->n_unclosed, "profiles[].events",
+    ledger_add_n(r->l, STAGE_READ, LOSS_NESTING, NULL, r->n_unclosed, "profiles[].events",
                  STR("frames that are never closed"));
     ledger_add_n(r->l, STAGE_READ, LOSS_TIME, NULL, r->n_pauses, "profiles[].events",
                  STR("pauses"));
