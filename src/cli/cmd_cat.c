@@ -95,7 +95,7 @@ static void cat(cli *c, const char *path)
         cat_arrays(c, path);
         return;
     }
-    if (!input_unpack(c, path, &in)) return;
+    if (!input_unpack(c, path, &in) || !input_is_known(c, &in)) return;
     err e = {0};
     arena a = arena_beside(&in.arena); /* of one payload */
     frames f = frames_of(in.doc.bytes, c->o.max_payload, &a);

@@ -9,8 +9,6 @@
 
 #include "base/ban.h"
 
-#define DEFAULT_MAX_MEMORY ((uint64_t)4 << 30)
-
 /* ---- options ---- */
 
 static granularity chosen_granularity(const cli_options *o, granularity by)
@@ -228,7 +226,7 @@ static void begin(question *q, cli *c)
                     .o = {.by_sample = q->o.by_sample},
                     .brief = q->brief,
                     .keep_replaced = q->keep_replaced};
-    q->arena.budget = c->o.max_memory ? c->o.max_memory : DEFAULT_MAX_MEMORY;
+    q->arena.budget = input_budget(c);
     q->arena.seed = c->seed;
 }
 
