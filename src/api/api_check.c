@@ -132,8 +132,7 @@ static bool check_input(judge *j, str in, const kiln_check_options *o)
         !api_format(o->format, &j->from.from, j->e) ||
         !api_layout(o->layout, &j->from.layout, j->e))
         return false;
-    if (!in.n) return err_set(j->e, ERR_MALFORMED, "the input is empty");
-    return unpack(in, o->max_input, &j->r->a, &u, j->e) && check_payloads(j, u.bytes);
+    return format_unpack(in, o->max_input, &j->r->a, &u, j->e) && check_payloads(j, u.bytes);
 }
 
 kiln_report *kiln_check(const void *bytes, size_t n, const kiln_check_options *from, kiln_error *ke)

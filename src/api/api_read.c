@@ -98,9 +98,11 @@ static bool read_leniently(kiln_profiles *h, str in, const read_opts *o, err *e)
 
 /* ---- from memory ---- */
 
-static bool read_into(kiln_profiles *h, str in, const kiln_read_options *o, err *e)
+static bool read_into(kiln_profiles *h, str in, const char *name, const kiln_read_options *o,
+                      err *e)
 {
-    read_opts r = {.max_bytes = o->max_input, .ledger = api_ledger(o->ledger)};
+    read_opts r = {
+        .name = str_of(name), .max_bytes = o->max_input, .ledger = api_ledger(o->ledger)};
     if (!api_format(o->format, &r.from, e) || !api_layout(o->layout, &r.layout, e)) return false;
     if (!rest_of_budget(h, e)) return false;
     bool ok = o->lenient ? read_leniently(h, in, &r, e) : format_read(in, &r, &h->a, &h->doc, e);
@@ -137,7 +139,7 @@ kiln_profiles *kiln_read(const void *bytes, size_t n, const kiln_read_options *f
               API_TAKE(&o, from, "kiln_read_options", &e) &&
               API_UNUSED(&o, "kiln_read_options", &e) &&
               (h = api_profiles_new(o.max_memory, o.seed, &e)) &&
-              (o.borrow || own_input(h, &in, &e)) && read_into(h, in, &o, &e);
+              (o.borrow || own_input(h, &in, &e)) && read_into(h, in, NULL, &o, &e);
     return finish(h, ok, &e, out);
 }
 
@@ -189,7 +191,7 @@ kiln_profiles *kiln_read_file(const char *path, const kiln_read_options *from, k
     bool ok = (path || api_null("path", &e)) && API_TAKE(&o, from, "kiln_read_options", &e) &&
               API_UNUSED(&o, "kiln_read_options", &e) &&
               (h = api_profiles_new(o.max_memory, o.seed, &e)) &&
-              load(h, path, o.max_input, &in, &e) && read_into(h, in, &o, &e);
+              load(h, path, o.max_input, &in, &e) && read_into(h, in, path, &o, &e);
     return finish(h, ok, &e, out);
 }
 

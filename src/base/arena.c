@@ -11,13 +11,28 @@ struct arena_block {
 
 static size_t round_up(size_t n) { return (n + (ARENA_ALIGN - 1)) & ~(size_t)(ARENA_ALIGN - 1); }
 
+static bool has_room(const arena *a, size_t n)
+{
+    size_t all;
+    return !ckd_add(&all, a->used, n) && !ckd_add(&all, all, a->lent) &&
+           (!a->budget || all <= a->budget);
+}
+
 static bool charge(arena *a, size_t n)
 {
-    size_t used;
-    if (ckd_add(&used, a->used, n) || (a->budget && used > a->budget)) return false;
-    a->used = used;
-    if (used > a->peak) a->peak = used;
+    if (!has_room(a, n)) return false;
+    for (const arena *p = a->of; p; p = p->of)
+        if (!has_room(p, n)) return false;
+    for (arena *p = a->of; p; p = p->of) p->lent += n;
+    a->used += n;
+    if (a->used > a->peak) a->peak = a->used;
     return true;
+}
+
+static void refund(arena *a, size_t n)
+{
+    for (arena *p = a->of; p; p = p->of) p->lent -= n;
+    a->used -= n;
 }
 
 /* ---- blocks: large ones have their own source ---- */
@@ -104,7 +119,7 @@ void *arena_alloc(arena *a, size_t n)
             if (b) a->cur = b;
         }
         if (!b) {
-            a->used -= r;
+            refund(a, r);
             return NULL;
         }
     }
@@ -139,7 +154,7 @@ void *arena_grow(arena *a, void *p, size_t old, size_t n)
         if (!charge(a, to - from)) return NULL;
         arena_block *r = block_resize(b, to);
         if (!r) {
-            a->used -= to - from;
+            refund(a, to - from);
             return NULL;
         }
         a->n_mallocs++;
@@ -169,7 +184,7 @@ void arena_trim(arena *a, void *p, size_t old, size_t n)
     arena_block **at = to < from ? block_of_tail(a, p, old) : NULL;
     if (!at) return;
     (*at)->n -= from - to;
-    a->used -= from - to;
+    refund(a, from - to);
 }
 
 void arena_reset(arena *a)
@@ -181,7 +196,7 @@ void arena_reset(arena *a)
         a->spare = b;
     }
     a->cur = NULL;
-    a->used = 0;
+    refund(a, a->used);
 }
 
 void arena_free(arena *a)
@@ -192,7 +207,7 @@ void arena_free(arena *a)
         a->spare = b->next;
         block_give(b);
     }
-    *a = arena_beside(a);
+    *a = (arena){.budget = a->budget, .seed = a->seed, .of = a->of, .lent = a->lent};
 }
 
 void *arena_zero(arena *a, size_t n)

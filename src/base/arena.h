@@ -24,12 +24,15 @@ typedef struct arena {
     arena_block *cur;   /* small pieces come from here */
     arena_block *live;  /* blocks in use, newest first (cur is among them) */
     arena_block *spare; /* blocks kept by arena_reset */
+    struct arena *of;   /* the one that this lies beside; may be NULL */
+    size_t lent;        /* bytes of this budget that arenas beside this one handed out */
 } arena;
 
-/* An empty arena beside this one, for scratch: the same budget and seed. */
-static inline arena arena_beside(const arena *a)
+/* An empty arena beside this one, for scratch: the same seed, and what it hands out counts in the budget of both.  It is freed before
+ * `a` goes and belongs to the same thread. */
+static inline arena arena_beside(arena *a)
 {
-    return (arena){.budget = a->budget, .seed = a->seed};
+    return (arena){.budget = a->budget, .seed = a->seed, .of = a};
 }
 
 /* n bytes, ARENA_ALIGN-aligned, not zeroed; NULL when the budget or the machine says no.

@@ -65,3 +65,10 @@ bool utf8_harmful(const char *p, size_t n, size_t *length, uint32_t *code)
     return *code < 0xa0 || *code == 0x200e || *code == 0x200f ||
            (*code >= 0x2028 && *code <= 0x202e) || (*code >= 0x2066 && *code <= 0x2069);
 }
+
+bool text_like(const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)p[i] < ' ' && !memchr("\t\n\r\f", p[i], 4)) return false;
+    return true;
+}

@@ -14,3 +14,7 @@ bool utf8_harmful(const char *p, size_t n, size_t *length, uint32_t *code);
 
 /* Writes code point c (not a surrogate, at most 0x10ffff) to out[4]; returns the length. */
 size_t utf8_put(uint32_t c, char out[4]);
+
+/* Does it look like text: no control characters but tab, line feed, form feed and carriage return?  Bytes above 127 may be in any
+ * encoding. */
+bool text_like(const char *p, size_t n);

@@ -114,7 +114,7 @@ static void cat(cli *c, const char *path)
         cat_arrays(c, path);
         return;
     }
-    if (!input_unpack(c, path, &in)) return;
+    if (!input_unpack(c, path, &in) || !input_is_known(c, &in)) return;
     const format *other = dialect_detect(in.doc.bytes) ? NULL : input_other_format(c, &in);
     if (other) {
         input_close(&in);

@@ -6,9 +6,12 @@
 
 enum { LONG_WORK = 32 << 20 };
 
-static bool measure(codec how, str bytes, size_t *size, err *e)
+/* Compressing takes as much memory again as the input has: it is left out when the budget does not hold that. */
+static bool measure(codec how, str bytes, const arena *a, size_t *size, err *e)
 {
     buf b = {0};
+    *size = 0;
+    if (a->budget && bytes.n > (a->budget - a->used) / 2) return true;
     bool ok = pack(how, bytes, &b, e);
     *size = b.n;
     buf_free(&b);
@@ -27,8 +30,9 @@ static bool look_closer(cli *c, info *f, err *e)
     }
     shares_sort(&f->shares);
     if (d->bytes.n > LONG_WORK) cli_status(c, "compressing %s ...", input_name(f->in->path));
-    bool ok = measure(CODEC_GZIP, d->bytes, &f->gzip_bytes, e) &&
-              measure(CODEC_ZSTD, d->bytes, &f->zstd_bytes, e);
+    const arena *a = &f->in->arena;
+    bool ok = measure(CODEC_GZIP, d->bytes, a, &f->gzip_bytes, e) &&
+              measure(CODEC_ZSTD, d->bytes, a, &f->zstd_bytes, e);
     cli_status(c, "%s", "");
     return ok;
 }

@@ -69,6 +69,7 @@ static void bytes_lines(page *p)
         buf_printf(p->b, "%s %s", i + 1 < d->n_layers ? " in" : " as", codec_name(d->layers[i]));
     if (d->n_layers) buf_printf(p->b, ", %s without", human_count(d->bytes.n, a));
     buf_putc(p->b, '\n');
+    if (!p->f->gzip_bytes) return; /* not measured */
     label(p, "");
     human_percent(p->f->gzip_bytes, d->bytes.n, b);
     buf_printf(p->b, "%s (%s) after gzip", human_count(p->f->gzip_bytes, a), b);

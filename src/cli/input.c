@@ -2,14 +2,17 @@
 
 #include "wire/attributes.h"
 #include "cli/supply.h"
+#include "format/foreign.h"
+#include "sys/heap.h"
 #include "wire/json.h"
 #include "net/world.h"
 #include "base/ban.h"
+#include <inttypes.h>
 #include <sys/stat.h>
 
 enum { LONG_READ = 32 << 20, PASS = 4 << 20 };
 #define DEFAULT_MAX_BYTES ((uint64_t)1 << 30)
-#define DEFAULT_MAX_MEMORY ((uint64_t)4 << 30)
+#define MOST_MEMORY ((uint64_t)4 << 30)
 
 const char *input_name(const char *path) { return !strcmp(path, "-") ? "standard input" : path; }
 
@@ -59,9 +62,10 @@ read_opts input_read_opts(const cli *c, input *in)
         .anchor = anchor_of(c, in, s.time_anchor),
         .keep_original = c->o.keep_original,
         .percent = c->o.percent,
+        .name = in->path ? str_of(in->path) : (str){0},
         .from = c->o.from ? format_named(str_of(c->o.from)) : NULL,
         .layout = c->o.layout ? layout_from_name(str_of(c->o.layout)) : LAYOUT_UNKNOWN,
-        .max_bytes = max_bytes(c),
+        .max_bytes = c->o.max_bytes,
         .max_payload = c->o.max_payload,
         .ledger = &in->ledger,
     };
@@ -91,10 +95,17 @@ static bool load_kept(cli *c, kept_need need, input *in)
     return false;
 }
 
+size_t input_budget(const cli *c)
+{
+    uint64_t half = heap_machine_bytes() / 2;
+    if (c->o.max_memory) return c->o.max_memory;
+    return half < MOST_MEMORY ? half : MOST_MEMORY;
+}
+
 static void begin(const cli *c, const char *path, input *in)
 {
     *in = (input){.path = path};
-    in->arena.budget = c->o.max_memory ? c->o.max_memory : DEFAULT_MAX_MEMORY;
+    in->arena.budget = input_budget(c);
     in->arena.seed = c->seed;
 }
 
@@ -127,8 +138,7 @@ bool input_unpack(cli *c, const char *path, input *in)
     if (!input_load(c, path, in)) return false;
     err e = {0};
     unpacked u;
-    if (!in->file.bytes.n) err_set(&e, ERR_MALFORMED, "the input is empty");
-    if (!e.code && unpack(in->file.bytes, max_bytes(c), &in->arena, &u, &e)) {
+    if (format_unpack(in->file.bytes, c->o.max_bytes, &in->arena, &u, &e)) {
         in->doc.bytes = u.bytes;
         in->doc.n_layers = u.n_layers;
         memcpy(in->doc.layers, u.layers, sizeof u.layers);
@@ -144,16 +154,28 @@ const format *input_other_format(const cli *c, const input *in)
 {
     enum { CLEARLY = 90 }; /* broken OTLP may look a little like anything */
     layout_verdict v;
-    const format *f = c->o.from || c->o.layout ? NULL : format_detect(in->doc.bytes);
+    bool forced = c->o.from || c->o.layout;
+    const format *f = forced ? NULL : format_detect_named(in->doc.bytes, str_of(in->path));
     if (!f || f->payloads || !f->detect) return NULL;
     if (f->detect(in->doc.bytes) >= CLEARLY) return f;
-    layout_detect(in->doc.bytes.p, in->doc.bytes.n,
-                  &v); /* text is another thing when no layout fits it */
-    return f->text && v.confidence == LAYOUT_NONE ? f : NULL;
+    layout_detect(in->doc.bytes.p, in->doc.bytes.n, &v);
+    return f->text && v.confidence == LAYOUT_NONE ? f : NULL; /* text is another thing when no layout fits it */
+}
+
+bool input_is_known(cli *c, input *in)
+{
+    if (c->o.from || c->o.layout || format_detect_named(in->doc.bytes, str_of(in->path)))
+        return true;
+    err e = {0};
+    foreign_refuse(in->doc.bytes, &e);
+    cli_fail_err(c, in->path, &e);
+    input_close(in);
+    return false;
 }
 
 bool input_holds_otlp(cli *c, input *in)
 {
+    if (!input_is_known(c, in)) return false;
     const format *f = input_other_format(c, in);
     if (!f) return true;
     cli_fail(c, EXIT_BAD_INPUT,
@@ -177,6 +199,21 @@ static void show_progress(void *who, uint64_t done, uint64_t all)
                (unsigned)(done / (all / 100)));
 }
 
+/* One line, whatever the command prints besides: numbers of half an input look like those of a whole one. */
+static void say_damage(cli *c, const char *path, const ledger *l)
+{
+    const loss *x = c->o.quiet ? NULL : ledger_damage(l);
+    if (!x) return;
+    uint64_t all = 0;
+    for (size_t i = 0; i < l->n; i++)
+        if (l->v[i].concept == x->concept && l->v[i].stage == x->stage) all += l->v[i].count;
+    char times[48] = "";
+    if (all > 1) snprintf(times, sizeof times, "%" PRIu64 " times, first ", all);
+    cli_note(c, "%s: damaged or incomplete, what is whole was read: %s (%s%s%s%s)",
+             input_name(path), loss_what(x->concept), times, x->path, *x->value ? ": " : "",
+             x->value);
+}
+
 static bool read_loaded(cli *c, const char *path, input *in)
 {
     err e = {0};
@@ -188,6 +225,7 @@ static bool read_loaded(cli *c, const char *path, input *in)
     if (slow) cli_status(c, "reading %s ...", input_name(path));
     bool ok = format_read(in->file.bytes, &o, &in->arena, &in->doc, &e);
     cli_status(c, "%s", "");
+    if (ok) say_damage(c, path, &in->ledger);
     if (ok) return !in->kept || in->doc.model.profiles.n || nothing_kept(c, in);
     cli_fail_err(c, path, &e);
     advise(c, in, &e);
@@ -241,6 +279,7 @@ static bool visit_payload(void *who, const part *p, err *e)
     pass_payload(v, p);
     v->n_profiles += p->model.profiles.n;
     bool ok = v->each(v->who, p, e);
+    say_damage(v->r.c, v->in->path, &v->in->ledger);
     v->in->ledger = (ledger){0};
     return ok;
 }
@@ -256,6 +295,7 @@ bool input_each(cli *c, const char *path, input *in, format_each *each, void *wh
     if (in->file.bytes.n > LONG_READ) cli_status(c, "reading %s ...", input_name(path));
     bool ok = format_read_each(in->file.bytes, &o, &in->arena, &in->doc, visit_payload, &v, &e);
     cli_status(c, "%s", "");
+    if (ok) say_damage(c, path, &in->ledger); /* behind the last payload */
     if (ok && in->kept && !v.n_profiles) return nothing_kept(c, in);
     if (!ok) {
         cli_fail_err(c, path, &e);

@@ -19,12 +19,18 @@ typedef struct input {
 /* --from, --layout and the limits as options of format_read.  `in` gives the ledger. */
 read_opts input_read_opts(const cli *c, input *in);
 
+/* --max-memory, or 4 GiB; on a machine with less than 8 GiB half of its memory. */
+size_t input_budget(const cli *c);
+
 /* The bytes only.  false: reported. */
 bool input_load(cli *c, const char *path, input *in);
 /* The bytes without compression in in->doc.bytes.  false: reported, nothing to close. */
 bool input_unpack(cli *c, const char *path, input *in);
 /* The format of bytes that are clearly not OTLP, and neither --from nor --layout says otherwise; NULL: they may be OTLP. */
 const format *input_other_format(const cli *c, const input *in);
+/* For commands that look at the bytes of messages: false when no reader knows them, and neither --from nor --layout says what they
+ * are.  Reported, in is closed. */
+bool input_is_known(cli *c, input *in);
 /* For `check`, which looks at the bytes of OTLP: false when they are clearly another format, and neither
  * --from nor --layout says otherwise.  Reported, in is closed. */
 bool input_holds_otlp(cli *c, input *in);

@@ -369,7 +369,7 @@ static const option_desc all_options[] = {
     {"max-payload", 0, OPTION_SIZE, AT(max_payload), READERS, "SIZE", NULL,
      "Most bytes one compressed payload inside a framed input may become (default 256MiB)."},
     {"max-memory", 0, OPTION_SIZE, AT(max_memory), READERS, "SIZE", NULL,
-     "Most memory the profiles of one input may take (default 4GiB)."},
+     "Most memory the profiles of one input may take (default 4GiB, or half of the machine's)."},
     {"color", 0, OPTION_CHOICE, AT(color), ALL, "WHEN", "auto always never",
      "Colours: auto (default) means on a terminal, unless NO_COLOR is set."},
     {"help", 'h', OPTION_FLAG, AT(help), ALL, NULL, NULL, "Show this help."},

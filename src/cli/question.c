@@ -10,8 +10,6 @@
 
 #include "base/ban.h"
 
-#define DEFAULT_MAX_MEMORY ((uint64_t)4 << 30)
-
 /* ---- options ---- */
 
 static granularity chosen_granularity(const cli_options *o, granularity by)
@@ -271,7 +269,7 @@ static void begin(question *q, cli *c)
                     .keep_replaced = q->keep_replaced,
                     .apart = q->apart,
                     .schema = q->schema};
-    q->arena.budget = c->o.max_memory ? c->o.max_memory : DEFAULT_MAX_MEMORY;
+    q->arena.budget = input_budget(c);
     q->arena.seed = c->seed;
 }
 

@@ -252,6 +252,13 @@ static unsigned detect_member(str bytes, unsigned member)
 static unsigned detect_normalized(str bytes) { return detect_member(bytes, A0_NORMALIZED); }
 static unsigned detect_denormalized(str bytes) { return detect_member(bytes, A0_DENORMALIZED); }
 
+static bool may_be(const format *f, str bytes)
+{
+    unsigned member = dialect_a0_member(bytes);
+    unsigned own = f == &format_normalized ? A0_NORMALIZED : A0_DENORMALIZED;
+    return (!member || member == own) && dialect_fits_any(bytes, DIALECTS_ALTERNATIVES);
+}
+
 /* The benchmark's container is read, but this is what is written. */
 static bool is_current(str bytes) { return dialect_detect_among(bytes, DIALECTS_A) == DIALECT_A0; }
 
@@ -262,6 +269,7 @@ const format format_normalized = {
     .carries = CARRIES_ALL &
                ~(CARRIES(VALUES) | CARRIES(ATTRIBUTE_UNITS) | CARRIES(COLUMNS) | CARRIES(PERIOD)),
     .detect = detect_normalized,
+    .may_be = may_be,
     .read = dialect_a_read,
     .write = write,
     .is_current = is_current,
@@ -275,6 +283,7 @@ const format format_denormalized = {
                ~(CARRIES(VALUES) | CARRIES(ATTRIBUTE_UNITS) | CARRIES(COLUMNS) | CARRIES(PERIOD) |
                  CARRIES(LOCATION_ATTRIBUTES) | CARRIES(MAPPING_ATTRIBUTES) | CARRIES(FRAME_TYPES)),
     .detect = detect_denormalized,
+    .may_be = may_be,
     .read = dialect_a_read,
     .write = write,
     .is_current = is_current,

@@ -3,13 +3,33 @@
 
 #include "base/ban.h"
 
-static chrome_cpu *cpu_of(chrome *c, uint32_t process, uint32_t track, str id)
+/* Profiles without an id are told apart by their thread: a page and its worker have one each. */
+static bool is_it(const chrome_cpu *x, uint32_t process, uint32_t track, str id)
+{
+    return x->process == process && str_eq(x->id, id) && (id.n || x->track == track);
+}
+
+/* The chunks of a profile without an id may come from a thread of the profiler: then they are of the only such profile. */
+static uint32_t only_unnamed(const chrome *c, uint32_t process)
+{
+    uint32_t found = 0;
+    for (uint32_t at = c->processes.v[process].first_cpu; at; at = c->cpus.v[at - 1].next) {
+        if (c->cpus.v[at - 1].id.n) continue;
+        if (found) return 0;
+        found = at;
+    }
+    return found;
+}
+
+static chrome_cpu *cpu_of(chrome *c, uint32_t process, uint32_t track, str id, bool opens)
 {
     if (!hash_index_room(&c->cpu_index, c->work)) return NULL;
     uint64_t h = hash_bytes(id.p, id.n, hash_mix(c->cpu_index.seed, process));
     uint32_t i = hash_first(&c->cpu_index, h);
     for (uint32_t at; hash_next(&c->cpu_index, &i, h, &at); i++)
-        if (c->cpus.v[at].process == process && str_eq(c->cpus.v[at].id, id)) return &c->cpus.v[at];
+        if (is_it(&c->cpus.v[at], process, track, id)) return &c->cpus.v[at];
+    uint32_t only = id.n || opens ? 0 : only_unnamed(c, process);
+    if (only) return &c->cpus.v[only - 1];
     char *copy = arena_alloc(c->work, id.n);
     chrome_cpu *x = copy ? vec_push(c->work, &c->cpus) : NULL;
     if (!x) return NULL;
@@ -71,7 +91,7 @@ bool chrome_read_cpu(chrome *c, chrome_id pid, chrome_id tid, str id, bool opens
 {
     uint32_t track = chrome_track_of(c, pid, tid);
     if (track == UINT32_MAX) return chrome_out_of_memory(c);
-    chrome_cpu *x = cpu_of(c, c->tracks.v[track].process, track, id);
+    chrome_cpu *x = cpu_of(c, c->tracks.v[track].process, track, id, opens);
     if (!x) return chrome_out_of_memory(c);
     if (opens) x->track = track; /* chunks come from a thread of the profiler */
     if (!args.bytes.n) return true;

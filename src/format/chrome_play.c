@@ -175,7 +175,7 @@ static void measure_begins(chrome_sortable *v, size_t n, uint32_t *open)
  * the file. */
 static bool sort_events(chrome *c, chrome_sortable *v, size_t n)
 {
-    arena a = work_arena(c->work);
+    arena a = arena_beside(c->work);
     uint32_t *open = arena_array(&a, n, sizeof *open);
     if (!open) return arena_free(&a), chrome_out_of_memory(c);
     qsort(v, n, sizeof *v, by_ts);

@@ -18,6 +18,8 @@ typedef struct trace {
     char first_other; /* ph of the first event that has no place */
     str first_detail;
     bool cut, in_event; /* the input ended early, inside an event */
+    uint64_t n_left_out;
+    err odd; /* what was wrong with the first event that was left out */
 } trace;
 
 /* ---- arguments ---- */
@@ -147,13 +149,45 @@ static bool apply(trace *t, const chrome_fields *f, json *j)
     return f->ph ? other(t, f) : json_fail(j, "an event has no ph");
 }
 
+static bool ended_early(const json *j);
+
+/* Where the tokenizer stood when it had taken the first token of an event. */
+typedef struct event_start {
+    const char *p;
+    json_token tok;
+    uint32_t depth;
+    uint8_t expect;
+    bool in_object;
+} event_start;
+
+/* Whatever is odd in an event is the loss of that event, as long as its brackets are right: back to its beginning and over it. */
+static bool leave_out(trace *t, json *j, const event_start *s)
+{
+    err *e = t->c.e;
+    if (e->code != ERR_MALFORMED || ended_early(j)) return false;
+    err why = *e;
+    *e = (err){0};
+    j->p = s->p, j->tok = s->tok, j->depth = s->depth, j->expect = s->expect;
+    j->in_object = s->in_object;
+    j->bad = false;
+    if (!json_skip_open(j)) return false;
+    if (t->c.again) return true;
+    char path[64];
+    snprintf(path, sizeof path, "traceEvents[%" PRIu64 "]", t->n_events);
+    ledger_add(t->c.l, STAGE_READ, LOSS_DAMAGED, NULL, path, str_of(why.msg));
+    if (t->n_left_out++) return true;
+    t->odd = why;
+    return err_in(&t->odd, "%s", path), true;
+}
+
 static bool event(trace *t, json *j)
 {
     chrome_fields f;
+    event_start s = {j->p, j->tok, j->depth, j->expect, j->in_object};
     t->in_event = true;
-    if (!chrome_read_event(&t->c, j, &f) || !apply(t, &f, j)) return false;
-    t->in_event = false;
-    return true;
+    bool ok = (chrome_read_event(&t->c, j, &f) && apply(t, &f, j)) || leave_out(t, j, &s);
+    t->in_event = !ok;
+    return ok;
 }
 
 /* The [ is taken. */
@@ -253,6 +287,8 @@ static bool read_text(trace *t, str bytes, err *e)
                                      : json_expected(&j, "an array or an object");
     ok = ok && json_finish(&j);
     t->c.e = e;
+    if (ok && t->n_left_out && t->n_left_out == t->n_events)
+        own = t->odd, ok = false; /* not one is whole */
     if (ok) return true;
     bool list = first == JSON_ARRAY || first == JSON_OBJECT;
     if (list && ended_early(&j)) {
@@ -329,7 +365,7 @@ static void losses(const trace *t)
                  STR("without length"));
     ledger_add_n(l, STAGE_READ, LOSS_NESTING, NULL, c->n_odd, "traceEvents", STR("overlap"));
     ledger_add_n(l, STAGE_READ, LOSS_NESTING, NULL, c->n_stray, "traceEvents", STR("E without B"));
-    ledger_add_n(l, STAGE_READ, LOSS_TRUNCATED, NULL, c->n_unclosed, "traceEvents",
+    ledger_add_n(l, STAGE_READ, LOSS_NESTING, NULL, c->n_unclosed, "traceEvents",
                  STR("B without E"));
     ledger_add_n(l, STAGE_READ, LOSS_TIME, NULL, c->n_negative, "traceEvents[].ts",
                  STR("before 0"));
@@ -342,7 +378,7 @@ static void losses(const trace *t)
 
 bool chrome_read(str bytes, const read_opts *o, arena *a, model *out, err *e)
 {
-    arena work = work_arena(a);
+    arena work = arena_beside(a);
     trace t = {.o = o, .c = {.work = &work, .l = o->ledger, .e = e}};
     bool ok = (builder_init(&t.c.b, a) && nest_tree_init(&t.c.tree, &t.c.b, &work)) ||
               chrome_out_of_memory(&t.c);

@@ -80,9 +80,11 @@ static bool settle_frame(chrome *c, uint32_t at, u32s *path)
     uint32_t up = at + 1;
     for (; up && !c->frames.v[up - 1].node; up = c->frames.v[up - 1].parent) {
         chrome_frame *f = &c->frames.v[up - 1];
-        if (f->busy)
-            return err_set(c->e, ERR_MALFORMED, "stack frame \"%.*s\" is above itself",
-                           f->id.n < 40 ? (int)f->id.n : 40, f->id.p);
+        if (f->busy) { /* above itself */
+            ledger_add(c->l, STAGE_READ, LOSS_INDEX_REPAIRED, NULL, "stackFrames[].parent", f->id);
+            up = 0;
+            break;
+        }
         f->busy = true;
         uint32_t *slot = vec_push(c->work, path);
         if (!slot) return chrome_out_of_memory(c);

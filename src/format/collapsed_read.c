@@ -7,6 +7,7 @@
  * blanks. */
 #include "format/folded_text.h"
 
+#include "base/utf8.h"
 #include "base/ban.h"
 
 enum {
@@ -263,6 +264,25 @@ static unsigned detect(str bytes)
     return !is || good * 2 <= n ? 0 : good == n ? 55 : 30;
 }
 
+/* Lines without attributes are folded stacks as well. */
+static bool may_be(const format *f, str bytes)
+{
+    (void)f;
+    text_lines t = {.text = {bytes.p, bytes.n < LOOK_BYTES ? bytes.n : LOOK_BYTES}};
+    collapsed_line l;
+    unsigned n = 0;
+    for (str row; n < LOOK_LINES && text_next(&t, &row);) {
+        if (text_is_blank(row) || text_is_comment(row)) continue;
+        bool last = bytes.n > LOOK_BYTES && t.at >= t.text.n; /* may be half a line */
+        if (!last && !collapsed_parse(row, &l)) return false;
+        n++;
+    }
+    return n > 0;
+}
+
+/* What is written is UTF-8, whatever came in. */
+static bool is_utf8(str bytes) { return utf8_ok(bytes.p, bytes.n); }
+
 const format format_collapsed = {
     .name = "collapsed",
     .what = "the draft's folded stacks with attributes, link and time",
@@ -271,6 +291,8 @@ const format format_collapsed = {
     .carries = CARRIES(STACKS) | CARRIES(VALUES) | CARRIES(TIMESTAMPS) | CARRIES(LINKS) |
                CARRIES(SAMPLE_ATTRIBUTES),
     .detect = detect,
+    .may_be = may_be,
     .read = read,
+    .is_current = is_utf8,
     .write = collapsed_write,
 };

@@ -362,6 +362,13 @@ static unsigned detect(str bytes)
     }
 }
 
+static bool may_be(const format *f, str bytes)
+{
+    (void)f;
+    if (dialect_fits_any(bytes, 1u << DIALECT_A | 1u << DIALECT_A1 | 1u << DIALECT_A2)) return true;
+    return dialect_a0_member(bytes) == A0_ARRAYS && dialect_fits_any(bytes, DIALECTS_ALTERNATIVES);
+}
+
 /* A1 and A2 are read, but this is what is written. */
 static bool is_current(str bytes) { return dialect_detect_among(bytes, DIALECTS_A) == DIALECT_A; }
 
@@ -371,6 +378,7 @@ const format format_arrays = {
     .suffixes = ".arrays",
     .carries = CARRIES_ALL & ~(CARRIES(VALUES) | CARRIES(ATTRIBUTE_UNITS) | CARRIES(COLUMNS)),
     .detect = detect,
+    .may_be = may_be,
     .read = dialect_a_read,
     .write = write_arrays,
     .is_current = is_current,

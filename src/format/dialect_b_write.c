@@ -372,12 +372,20 @@ static bool write(const format *f, const model *m, const write_opts *o, buf *out
     return dw_close(&w, true, e);
 }
 
+static bool may_be(const format *f, str bytes)
+{
+    (void)f;
+    return dialect_fits(bytes, schema_profiles_data(LAYOUT_1_3), false) ||
+           dialect_fits_any(bytes, 1u << DIALECT_B_BARE);
+}
+
 const format format_otep239 = {
     .name = "otep239",
     .what = "OTEP 0239 pprofextended, OTLP layout 1.3; reads pprof too",
     .suffixes = ".otep239",
     .carries = CARRIES_ALL,
     .detect = b_detect,
+    .may_be = may_be,
     .most = B_DETECT_MOST,
     .read = b_read,
     .write = write,

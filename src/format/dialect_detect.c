@@ -115,6 +115,13 @@ bool dialect_fits(str bytes, const message_desc *root, bool ranges)
     return fits(&s, root, pb_open(bytes.p, bytes.n, NULL), 0);
 }
 
+bool dialect_fits_any(str bytes, unsigned among)
+{
+    for (dialect d = DIALECT_A; d < DIALECT_COUNT; d++)
+        if ((among >> d & 1) && dialect_fits(bytes, dialect_schema(d), true)) return true;
+    return false;
+}
+
 /* ---- a look at the outside ---- */
 
 /* The first field `number` that is length-delimited. */
@@ -140,20 +147,24 @@ static bool first_profile(str bytes, str *out)
     return false;
 }
 
-/* Could a profile entry be one of ours?  v1.8 and later: a fixed time in 3 and none in 2; all released
- * ones but B have their samples in 2, a million of them perhaps, where ours have at most one field. */
+enum { PROFILE_ID_BYTES = 16 };
+
+/* Could a profile entry be one of ours?  v1.8 and later: a fixed time in 3 and none in 2.  So have ours when they begin at 0, but these
+ * begin with an id of 16 bytes, where v1.8 has a ValueType of a few.  All released ones but B have their samples in 2, a million of
+ * them perhaps, where ours have at most one field. */
 static bool worth_a_try(str entry)
 {
     pb_cur c = pb_open(entry.p, entry.n, NULL);
     uint64_t lists = 0, fixed = 0;
-    bool bench = false;
+    bool bench = false, id = false;
     for (pb_field f; pb_next(&c, &f);) {
+        id |= f.number == 1 && f.wire == 2 && f.value == PROFILE_ID_BYTES;
         if (f.number == 2 && f.wire == 2 && (lists >> 2 & 1)) return false;
         if (f.wire == 2 && f.number < 64) lists |= UINT64_C(1) << f.number;
         if (f.wire == 1 && f.number < 64) fixed |= UINT64_C(1) << f.number;
         bench |= f.number > 100 && f.number < 106;
     }
-    bool v8 = (fixed >> 3 & 1) && !(fixed >> 2 & 1);
+    bool v8 = (fixed >> 3 & 1) && !(fixed >> 2 & 1) && !id;
     if (!pb_ok(&c) || v8) return false;
     return bench || (lists & (UINT64_C(0x7f) << 8)) || (fixed & (UINT64_C(3) << 13)) ||
            (fixed >> 16 & 1) || (lists & (UINT64_C(0x1f) << 3));

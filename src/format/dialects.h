@@ -49,6 +49,9 @@ dialect dialect_detect_among(str bytes, unsigned among);
 /* Does `bytes` parse strictly under these tables?  `ranges`: indices too. */
 bool dialect_fits(str bytes, const message_desc *root, bool ranges);
 
+/* For format.may_be: does one of these dialects fit, whatever else does? */
+bool dialect_fits_any(str bytes, unsigned among);
+
 /* What an A0 or bench entry holds: 9, 10, 11 of A0 (bench: 102, 103, 104 as these); 0: nothing. */
 enum { A0_NORMALIZED = 9, A0_ARRAYS = 10, A0_DENORMALIZED = 11 };
 unsigned dialect_a0_member(str bytes);

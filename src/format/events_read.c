@@ -458,6 +458,12 @@ static unsigned detect(str bytes)
     }
 }
 
+static bool may_be(const format *f, str bytes)
+{
+    (void)f;
+    return dialect_fits_any(bytes, DIALECTS_C);
+}
+
 static bool is_current(str bytes)
 {
     return dialect_detect_among(bytes, DIALECTS_C) != DIALECT_C_SCOPE;
@@ -470,6 +476,7 @@ const format format_events = {
     .carries = CARRIES_ALL & ~(CARRIES(ATTRIBUTE_UNITS) | CARRIES(PERIOD) | CARRIES(VALUES) |
                                CARRIES(PROFILE_ID)),
     .detect = detect,
+    .may_be = may_be,
     .read = read,
     .write = write,
     .is_current = is_current,

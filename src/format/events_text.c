@@ -324,16 +324,23 @@ static bool write(const format *f, const model *m, const write_opts *o, buf *out
     return ok;
 }
 
-/* A field of the Profile, then ":" or "[" or "{"; and somewhere a name that no other text has. */
-static unsigned detect(str bytes)
+/* A field of the Profile, then ":" or "[" or "{".  Much text begins so; with the right suffix it is enough. */
+static bool may_be(const format *f, str bytes)
 {
+    (void)f;
     text t = {.p = bytes.p, .end = bytes.p + bytes.n, .base = bytes.p};
-    size_t look = bytes.n < TEXT_LOOK ? bytes.n : TEXT_LOOK;
-    if (!bytes.n || memchr(bytes.p, 0, look)) return 0;
+    if (!bytes.n || memchr(bytes.p, 0, bytes.n < TEXT_LOOK ? bytes.n : TEXT_LOOK)) return false;
     str name = word(&t);
     bool box = str_eq(name, STR("resource_profiles"));
-    if (!box && !message_field_named(dialect_schema(DIALECT_C), name)) return 0;
-    if (!next_is(&t, ':') && !next_is(&t, '[') && !next_is(&t, '{')) return 0;
+    if (!box && !message_field_named(dialect_schema(DIALECT_C), name)) return false;
+    return next_is(&t, ':') || next_is(&t, '[') || next_is(&t, '{');
+}
+
+/* The same, and somewhere a name that no other text has. */
+static unsigned detect(str bytes)
+{
+    size_t look = bytes.n < TEXT_LOOK ? bytes.n : TEXT_LOOK;
+    if (!may_be(NULL, bytes)) return 0;
     static const char *const words[] = {"event_types", "event_type_index", "stack_index"};
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (memmem(bytes.p, look, words[i], strlen(words[i]))) return 88;
@@ -348,6 +355,7 @@ const format format_events_text = {
                                CARRIES(PROFILE_ID)),
     .text = true,
     .detect = detect,
+    .may_be = may_be,
     .read = read,
     .write = write,
 };

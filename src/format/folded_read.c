@@ -6,6 +6,7 @@
 #include "format/folded_text.h"
 
 #include "wire/carried.h"
+#include "base/utf8.h"
 #include "base/ban.h"
 #include <inttypes.h>
 
@@ -324,6 +325,24 @@ static unsigned detect(str bytes)
     return good == n ? (joined ? 50 : 12) : good * 2 > n ? 25 : 0;
 }
 
+/* A name may look like the attributes of `collapsed`. */
+static bool may_be(const format *f, str bytes)
+{
+    (void)f;
+    text_lines t = {.text = first_lines(bytes)};
+    folded_line l;
+    unsigned n = 0;
+    for (str row; n < LOOK_LINES && text_next(&t, &row);) {
+        if (text_is_blank(row) || text_is_comment(row)) continue;
+        if (!line_parse(row, &l)) return false;
+        n++;
+    }
+    return n > 0;
+}
+
+/* What is written is UTF-8, whatever came in. */
+static bool is_utf8(str bytes) { return utf8_ok(bytes.p, bytes.n); }
+
 const format format_folded = {
     .name = "folded",
     .what = "folded stacks: `frame;frame number` lines, also with before and after",
@@ -331,6 +350,8 @@ const format format_folded = {
     .text = true,
     .carries = CARRIES(STACKS),
     .detect = detect,
+    .may_be = may_be,
     .read = read,
+    .is_current = is_utf8,
     .write = folded_write,
 };

@@ -1,8 +1,11 @@
 #include "format/format.h"
 
+#include "format/foreign.h"
 #include "model/merge.h"
 #include "base/ban.h"
 #include <inttypes.h>
+
+enum { FORMAT_SURE = 90 }; /* a score that knows its format by more than its look */
 
 static const format *const all[] = {
     &format_otlp,         &format_otlp_1_9, &format_chrome,    &format_speedscope,
@@ -48,8 +51,12 @@ const format *format_detect(str bytes)
         unsigned score = all[i]->detect(bytes);
         if (score > most) most = score, best = all[i];
     }
-    return best;
+    /* Many readers take what only might be theirs. */
+    return best && most < FORMAT_SURE && foreign_find(bytes) ? NULL : best;
 }
+
+/* Certain: a magic number, or a text that only one writer writes. */
+enum { NAME_CANNOT_WIN = 95 };
 
 /* Bytes of the longest of its suffixes that `path` ends in; 0: none. */
 static size_t suffix_of(const format *f, str path)
@@ -88,10 +95,12 @@ const format *format_for_path(str path)
     return writer_for(path);
 }
 
-static bool unknown(err *e)
+const format *format_detect_named(str bytes, str name)
 {
-    err_set(e, ERR_UNSUPPORTED, "no format that kiln knows");
-    return err_hint(e, "`kiln formats` lists them, --from forces one");
+    const format *best = format_detect(bytes), *named = name.n ? format_for_path(name) : NULL;
+    if (!named || named == best || !named->may_be || !bytes.n) return best;
+    if (best && best->detect(bytes) >= NAME_CANNOT_WIN) return best;
+    return named->may_be(named, bytes) ? named : best;
 }
 
 /* A payload is what its bytes say, inside frames and between JSON lines as well.  One that nobody
@@ -110,6 +119,22 @@ layout format_force(const read_opts *o, payload *p)
     return o->from->layout;
 }
 
+/* Bytes of something else may parse as messages whose fields are unknown, and then say nothing.  Who names the format or the layout
+ * knows what it is. */
+static bool says_something(const part *p, const read_opts *o, err *e)
+{
+    const model *m = &p->model;
+    if (o->lenient || o->from || o->layout || !m->n_unknown) return true;
+    for (size_t i = 0; i < m->profiles.n; i++)
+        if (m->profiles.v[i].n_samples) return true;
+    return err_set(e, ERR_MALFORMED,
+                   "no sample, and %" PRIu64 " field%s that %s%s%s does not know: another format, "
+                   "or a newer one",
+                   m->n_unknown, m->n_unknown == 1 ? "" : "s", p->format->name,
+                   p->verdict.layout ? " " : "",
+                   p->verdict.layout ? layout_name(p->verdict.layout) : "");
+}
+
 /* `f` NULL: look at the payload. */
 static bool read_part(const format *f, const payload *p, bool several, const read_opts *o, arena *a,
                       part *out, err *e)
@@ -117,7 +142,8 @@ static bool read_part(const format *f, const payload *p, bool several, const rea
     if (!f) f = payload_format(p);
     *out = (part){.format = f, .payload = *p};
     if (!f->read) return err_set(e, ERR_UNSUPPORTED, "%s cannot be read", f->name);
-    if (f->read(f, p->bytes, o, a, &out->model, &out->verdict, e)) return true;
+    if (f->read(f, p->bytes, o, a, &out->model, &out->verdict, e) && says_something(out, o, e))
+        return true;
     if (e && e->offset != NO_OFFSET && !p->packed) e->offset += p->offset;
     return several ? err_in(e, "payload[%" PRIu64 "]", p->index) : false;
 }
@@ -144,18 +170,41 @@ static bool take_part(taking *t, const format *f, const payload *p, bool several
            t->each(t->who, one, e);
 }
 
+enum { ZEROS_ARE_LOSS = 64 }; /* behind the last payload: not padding any more */
+
+/* Whole payloads were read; what came behind them is gone. */
+static void tell_cut(const frames *f, size_t n, ledger *l)
+{
+    char path[64], value[64];
+    if (f->cut) {
+        snprintf(path, sizeof path, "payload[%" PRIu64 "] at byte %" PRIu64, f->index, f->cut_at);
+        snprintf(value, sizeof value, "%" PRIu64 " bytes are left of it", n - f->cut_at);
+        ledger_add(l, STAGE_READ, LOSS_TRUNCATED, NULL, path, str_of(value));
+    }
+    if (f->zeros < ZEROS_ARE_LOSS) return;
+    snprintf(path, sizeof path, "behind payload[%" PRIu64 "]", f->index - 1);
+    snprintf(value, sizeof value, "%" PRIu64 " zero bytes", f->zeros);
+    ledger_add(l, STAGE_READ, LOSS_TRUNCATED, NULL, path, str_of(value));
+}
+
 /* `whole` is what the input is if nothing has to be split. */
 static bool read_payloads(const format *whole, const read_opts *o, taking *t, err *e)
 {
     frames f = frames_of(t->out->bytes, o->max_payload, t->part);
+    f.salvage = true;
     payload p;
     while (frames_next(&f, &p, e)) {
+        if (p.cut && p.index) { /* of the last line only its beginning was written */
+            f.cut = true, f.cut_at = p.offset;
+            break;
+        }
         bool several = f.framing == FRAMING_LENGTHS || p.index || frames_more(&f);
         bool bare = f.framing == FRAMING_NONE;
         if (!take_part(t, bare ? whole : o->from, &p, several, o, e)) return false;
         if (t->each) arena_free(t->part);
     }
     t->out->framing = f.framing;
+    tell_cut(&f, t->out->bytes.n, o->ledger);
     return frames_ok(&f);
 }
 
@@ -183,18 +232,33 @@ bool document_anchor(document *d, const time_anchor *t, ledger *l, arena *a, err
     return anchor_times(&d->model, t, l, a, &d->anchored, e);
 }
 
+/* A file system that lost power before it wrote the data leaves a file of zeros. */
+static bool holds_something(str in, err *e)
+{
+    if (!in.n) return err_set(e, ERR_MALFORMED, "the input is empty");
+    if (in.p[0] || memcmp(in.p, in.p + 1, in.n - 1) != 0) return true;
+    return err_set(e, ERR_MALFORMED,
+                   "nothing but %zu zero byte%s: a file system leaves such files after a crash",
+                   in.n, in.n == 1 ? "" : "s");
+}
+
+bool format_unpack(str in, size_t max_bytes, arena *a, unpacked *out, err *e)
+{
+    return holds_something(in, e) && unpack(in, max_bytes, a, out, e) &&
+           (!out->n_layers || holds_something(out->bytes, e));
+}
+
 static bool read_all(str in, const read_opts *o, taking *t, err *e)
 {
     document *out = t->out;
     *out = (document){0};
-    if (in.n == 0) return err_set(e, ERR_MALFORMED, "the input is empty");
     unpacked u;
-    if (!unpack(in, o->max_bytes, t->a, &u, e)) return false;
+    if (!format_unpack(in, o->max_bytes, t->a, &u, e)) return false;
     out->bytes = u.bytes;
     out->n_layers = u.n_layers;
     memcpy(out->layers, u.layers, sizeof u.layers);
-    const format *f = o->from ? o->from : format_detect(u.bytes);
-    if (!f) return unknown(e);
+    const format *f = o->from ? o->from : format_detect_named(u.bytes, o->name);
+    if (!f) return foreign_refuse(u.bytes, e);
     bool ok = comes_in_payloads(f, u.bytes)
                   ? read_payloads(f, o, t, e)
                   : take_part(t, f, &(payload){.bytes = out->bytes}, false, o, e);
@@ -253,7 +317,7 @@ bool format_stream_next(format_stream *s, part *out, err *e)
     if (!several && !p.bytes.n) return err_set(e, ERR_MALFORMED, "the input is empty");
     bool bare = s->frames.framing != FRAMING_LENGTHS && p.index == 0;
     const format *f = s->o.from ? s->o.from : format_detect(p.bytes);
-    if (bare && !f) return unknown(e);
+    if (bare && !f) return foreign_refuse(p.bytes, e);
     bool moved;
     return read_part(f, &p, several, &s->o, s->a, out, e) &&
            anchor_times(&out->model, &s->o.anchor, s->o.ledger, s->a, &moved, e);

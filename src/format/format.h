@@ -2,7 +2,8 @@
  *
  *   input ─ unpack (gzip, zstd) ─ which format? ─ payloads ─ read each ─ models ─ one model
  *
- * The format is decided from the bytes, never from a name.  A format that comes in payloads
+ * The format is decided from the bytes; where bytes fit several, the suffix of the input's name may
+ * choose among these.  A format that comes in payloads
  * (wire/frames.h) is read one by one; the others are one payload. */
 #pragma once
 #include "base/buf.h"
@@ -20,6 +21,7 @@ typedef struct format format;
 
 typedef struct read_opts {
     const format *from; /* NULL: look at the bytes */
+    str name;           /* of the input: its suffix breaks ties; may be empty */
     layout layout;      /* of OTLP; LAYOUT_UNKNOWN: find out */
     bool lenient;       /* keep what is broken (otlp.h); for `check` */
     size_t max_bytes;   /* decompressed input; 0 = UNPACK_MAX_BYTES */
@@ -100,6 +102,9 @@ struct format {
     /* 0 no, 100 certain.  Bounded work: sees the whole decompressed input.  NULL: only by name. */
     unsigned (*detect)(str bytes);
     unsigned most; /* that detect can say, so that it need not be asked in vain; 0: 100 */
+    /* Could these bytes be of this format, although they could be of another?  Asked when the input's name says so. NULL: what
+     * detect says is all that can be said. */
+    bool (*may_be)(const format *f, str bytes);
     /* One payload into a model in `a`; strings may view `bytes`.  `verdict` is filled by OTLP. */
     bool (*read)(const format *f, str bytes, const read_opts *o, arena *a, model *out,
                  layout_verdict *verdict, err *e);
@@ -122,8 +127,11 @@ extern const format format_arrays, format_normalized, format_denormalized, forma
     format_events, format_events_text;
 
 const format *const *formats(size_t *n);
-const format *format_named(str name);   /* NULL: none */
-const format *format_detect(str bytes); /* decompressed; NULL: nothing kiln knows */
+const format *format_named(str name); /* NULL: none */
+/* Decompressed bytes; NULL: nothing kiln knows (format/foreign.h says what it is). */
+const format *format_detect(str bytes);
+/* The same, with the name of the input; it may be empty. */
+const format *format_detect_named(str bytes, str name);
 /* By the suffix of an output's name, .gz and .zst left aside; NULL: the name says nothing. */
 const format *format_for_path(str path);
 uint32_t format_carries(const format *f);          /* with what is implied; 0: not stated */
@@ -135,6 +143,9 @@ const char *format_feature_what(format_feature f); /* for people */
 layout format_force(const read_opts *o, payload *p);
 
 /* ---- whole inputs ---- */
+
+/* Takes the compression off a whole input (wire/compress.h).  Refuses one that holds nothing: no bytes, or only zeros. */
+NODISCARD bool format_unpack(str in, size_t max_bytes, arena *a, unpacked *out, err *e);
 
 typedef struct part {
     const format *format;

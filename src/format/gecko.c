@@ -305,7 +305,7 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
                  layout_verdict *verdict, err *e)
 {
     (void)f, (void)verdict;
-    arena work = work_arena(a);
+    arena work = arena_beside(a);
     gecko_walk w = {.r = {.work = &work, .l = o->ledger}, .e = e};
     bool ok = builder_init(&w.r.b, a) && nest_tree_init(&w.r.tree, &w.r.b, &work);
     ok = ok ? read_all(&w, bytes) : out_of_memory(e);

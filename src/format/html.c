@@ -72,7 +72,8 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
         return err_in(e, "embedded profile");
     }
     if (!base && o->ledger && find_data(bytes, "base", &at, &other))
-        ledger_add(o->ledger, STAGE_READ, LOSS_BASE_PROFILE, NULL, "base", STR("--from html-base"));
+        ledger_add(o->ledger, STAGE_READ, LOSS_BASE_PROFILE, NULL, "base",
+                   STR("html-base reads it"));
     return true;
 }
 

@@ -124,8 +124,7 @@ static str text_of(jfr *r, const jtype *t, uint64_t key, unsigned nesting)
     str s = constant_text(r, t, x->at, nesting);
     if (s.n > JFR_MAX_SYMBOL) {
         s.n = utf8_valid(s.p, JFR_MAX_SYMBOL);
-        jfr_lose(r, LOSS_TRUNCATED, 1, "a text longer than 64 KiB",
-                 (str){s.p, s.n < 32 ? s.n : 32});
+        jfr_lose(r, LOSS_NAME, 1, "a text longer than 64 KiB", (str){s.p, s.n < 32 ? s.n : 32});
     }
     str *slot = vec_push(&r->chunk_a, &r->texts);
     if (!slot) {

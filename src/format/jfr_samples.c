@@ -209,6 +209,14 @@ static bool source_known(const jfr *r, const jkind *k, jsource from, const jplan
     return false;
 }
 
+/* A chunk's header says when it was opened and how long it was open; events that lay in buffers of threads are older, and those
+ * of a chunk that is still open newer. */
+static void widen(jfr *r, uint64_t time)
+{
+    if (time < r->start_ns) r->start_ns = time;
+    if (time >= r->end_ns && time < INT64_MAX) r->end_ns = time + 1;
+}
+
 static bool add_row(jfr *r, jkind *k, uint32_t group, const jplan *p, const uint64_t *s)
 {
     uint32_t *g = vec_push(&r->work, &k->group);
@@ -218,7 +226,7 @@ static bool add_row(jfr *r, jkind *k, uint32_t group, const jplan *p, const uint
     k->groups.v[group].n++;
     *time = is_number(p, S_TIME) ? jfr_unix_ns(&r->clock, p->field[S_TIME]->unit, s[S_TIME])
                                  : r->clock.start_ns;
-    if (r->open && *time > r->end_ns) r->end_ns = *time;
+    widen(r, *time);
     for (size_t i = 0; i < k->n_measures; i++) {
         jsource from = k->measures[i].source;
         k->known[i] |= source_known(r, k, from, p);

@@ -219,10 +219,15 @@ static uint64_t key_bit(str key, uint32_t depth)
     return 0;
 }
 
+static bool is_otlp(uint64_t seen)
+{
+    return HAS(RESOURCE_PROFILES) || HAS(RESOURCE_PROFILES_2) || HAS(DICTIONARY) ||
+           HAS(RESOURCE_LOGS);
+}
+
 static json_kind kind_of_keys(uint64_t seen, bool speedscope)
 {
-    if (HAS(RESOURCE_PROFILES) || HAS(RESOURCE_PROFILES_2) || HAS(DICTIONARY) || HAS(RESOURCE_LOGS))
-        return JSON_KIND_OTHER;
+    if (is_otlp(seen)) return JSON_KIND_OTHER;
     if (HAS(TRACE_EVENTS)) return JSON_KIND_CHROME;
     if (speedscope || (HAS(SHARED) && HAS(PROFILES))) return JSON_KIND_SPEEDSCOPE;
     if (HAS(FRAME_TABLE) || (HAS(LIBS) && HAS(BREAKPAD_ID)) ||
@@ -234,22 +239,67 @@ static json_kind kind_of_keys(uint64_t seen, bool speedscope)
     return JSON_KIND_OTHER;
 }
 
+typedef struct json_look {
+    uint64_t seen;   /* keys */
+    bool speedscope; /* by its $schema */
+} json_look;
+
+static bool says_speedscope(json *j)
+{
+    return json_next(j) == JSON_STRING && memmem(j->text.p, j->text.n, "speedscope", 10) != NULL;
+}
+
+/* All keys in the first bytes of a text that lies `outer` levels deep; it may be cut off. */
+static void look_at(str text, uint32_t outer, arena *a, json_look *l)
+{
+    json j =
+        json_open_text((str){text.p, text.n < JSON_KIND_LOOK ? text.n : JSON_KIND_LOOK}, a, NULL);
+    json_token t = json_next(&j);
+    bool array = t == JSON_ARRAY && !outer;
+    while ((t == JSON_OBJECT || t == JSON_ARRAY) && json_next(&j) != JSON_FAIL &&
+           j.tok != JSON_END) {
+        if (j.tok != JSON_KEY) continue;
+        l->seen |= key_bit(j.text, j.depth + outer - array);
+        if (!outer && j.depth == 1 && str_eq(j.text, STR("$schema")))
+            l->speedscope = says_speedscope(&j);
+    }
+}
+
+/* The keys of the outermost object, wherever they are, and the first bytes of each value. */
+static json_kind look_further(str bytes, arena *a, json_look *l)
+{
+    json j = json_open_text(bytes, a, NULL);
+    json_kind kind = JSON_KIND_OTHER;
+    if (json_next(&j) != JSON_OBJECT) return kind;
+    while (kind == JSON_KIND_OTHER && json_next(&j) == JSON_KEY) {
+        l->seen |= key_bit(j.text, 1);
+        bool schema = str_eq(j.text, STR("$schema"));
+        if (json_next(&j) == JSON_FAIL) break;
+        const char *value = j.window + (j.at - j.base);
+        if (schema) l->speedscope = memmem(j.text.p, j.text.n, "speedscope", 10) != NULL;
+        look_at((str){value, (size_t)(bytes.p + bytes.n - value)}, 1, a, l);
+        kind = kind_of_keys(l->seen, l->speedscope);
+        if (!json_skip_open(&j)) break;
+        arena_reset(a);
+    }
+    return kind;
+}
+
 json_kind json_kind_of(str bytes)
 {
+    size_t first = 0;
+    while (first < bytes.n && memchr(" \t\r\n\xef\xbb\xbf", bytes.p[first], 7)) first++;
+    if (first == bytes.n || (bytes.p[first] != '{' && bytes.p[first] != '['))
+        return JSON_KIND_OTHER;
     arena a = {.budget = 2 * JSON_KIND_LOOK};
-    if (bytes.n > JSON_KIND_LOOK) bytes.n = JSON_KIND_LOOK;
-    json j = json_open_text(bytes, &a, NULL);
-    json_token t = json_next(&j);
-    bool array = t == JSON_ARRAY, speedscope = false;
-    uint64_t seen = 0;
-    while ((t == JSON_OBJECT || array) && json_next(&j) != JSON_FAIL && j.tok != JSON_END) {
-        if (j.tok != JSON_KEY) continue;
-        seen |= key_bit(j.text, j.depth - array);
-        if (j.depth != 1 || array || !str_eq(j.text, STR("$schema"))) continue;
-        if (json_next(&j) == JSON_STRING)
-            speedscope = memmem(j.text.p, j.text.n, "speedscope", 10) != NULL;
-    }
+    json_look l = {0};
+    look_at(bytes, 0, &a, &l);
+    bool events = bytes.p[first] == '[';
+    json_kind kind = events ? l.seen >> K_PH & 1 ? JSON_KIND_CHROME : JSON_KIND_OTHER
+                            : kind_of_keys(l.seen, l.speedscope);
+    bool more = !events && kind == JSON_KIND_OTHER && bytes.n > JSON_KIND_LOOK && !is_otlp(l.seen);
+    arena_reset(&a);
+    if (more) kind = look_further(bytes, &a, &l);
     arena_free(&a);
-    if (array) return HAS(PH) ? JSON_KIND_CHROME : JSON_KIND_OTHER;
-    return kind_of_keys(seen, speedscope);
+    return kind;
 }

@@ -65,8 +65,10 @@ typedef enum json_kind {
 } json_kind;
 
 enum {
-    JSON_KIND_LOOK = 64 * 1024, /* bytes that are looked at */
-    JSON_KIND_SURE = 96,        /* above OTLP/JSON, which looks for words anywhere */
+    JSON_KIND_LOOK =
+        64 *
+        1024, /* bytes that are looked at, of the text and of each value of its outermost object */
+    JSON_KIND_SURE = 96, /* above OTLP/JSON, which looks for words anywhere */
 };
 
 json_kind json_kind_of(str bytes);

@@ -123,10 +123,3 @@ uint32_t observe_epoch(builder *b, ledger *l)
     ledger_add(l, STAGE_READ, LOSS_TIME, KILN_ATTR_TIME_EPOCH, "times", STR("unknown epoch"));
     return builder_attribute_str(b, STR(KILN_ATTR_TIME_EPOCH), STR("unknown"));
 }
-
-arena work_arena(const arena *a)
-{
-    if (!a->budget) return arena_beside(a);
-    size_t left = a->budget > a->used ? a->budget - a->used : 0;
-    return (arena){.budget = left ? left : 1, .seed = a->seed};
-}

@@ -62,5 +62,3 @@ uint32_t observe_thread_name(builder *b, str name);
  * knows a date (wire/anchor.h). */
 uint32_t observe_epoch(builder *b, ledger *l);
 
-/* An arena for work that ends with the read, inside the budget of `a`. */
-arena work_arena(const arena *a);

@@ -1,16 +1,19 @@
 /* OTLP in protobuf: any layout in, the current one or v1.9 out. */
 #include "format/format.h"
 
+#include "base/utf8.h"
 #include "wire/otlp.h"
 #include "wire/pb.h"
 #include "base/ban.h"
 
-enum { PROBED_FIELDS = 64, LAST_FIELD = 8 };
+enum { PROBED_FIELDS = 64, LAST_FIELD = 8, TEXT_LOOK = 512 };
 
 /* The top level of every layout has only messages and, in v1.6, strings: fields 1 to 8, all length
- * delimited.  A damaged file is still OTLP when it begins like one. */
+ * delimited.  A damaged file is still OTLP when it begins like one.  Text is not, although a line feed
+ * is the tag of field 1: tags and lengths of a profile are control characters. */
 static unsigned detect(str bytes)
 {
+    if (text_like(bytes.p, bytes.n < TEXT_LOOK ? bytes.n : TEXT_LOOK)) return 0;
     if (framing_detect(bytes, true) == FRAMING_LENGTHS) return 80;
     pb_cur c = pb_open(bytes.p, bytes.n, NULL);
     unsigned n = 0;

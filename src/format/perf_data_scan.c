@@ -193,7 +193,7 @@ static bool take_record(perf_data *d, const perf_record *r, uint64_t *extra)
 
 static bool room_for_more(perf_data *d)
 {
-    size_t max = d->o->max_bytes ? d->o->max_bytes : UNPACK_MAX_BYTES;
+    size_t max = d->o->max_bytes ? d->o->max_bytes : unpack_allowance(d->in.n);
     if (d->inflated.n >= max) {
         err_set(d->e, ERR_LIMIT, "decompressed size passes the limit of %zu bytes", max);
         return err_hint(d->e, "--max-bytes");

@@ -4,6 +4,7 @@
  * ledger.  Equal frame lines are parsed once. */
 #include "format/perf_script.h"
 
+#include "base/utf8.h"
 #include "format/observe.h"
 #include "format/perf_data.h"
 #include "wire/carried.h"
@@ -17,33 +18,28 @@ enum { DETECT_BYTES = 64 * 1024, DETECT_LINES = 64 };
 
 /* ---- detection ---- */
 
-static bool is_text(str s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if ((unsigned char)s.p[i] < ' ' && !memchr("\t\n\r\f", s.p[i], 4)) return false;
-    return true;
-}
-
 static bool is_frame_line(str text, perf_script_frame *f)
 {
     return text.n && (text.p[0] == '\t' || text.p[0] == ' ') && perf_script_parse_frame(text, f);
 }
 
-/* A head with a time, an event and, on the next line or its own, a frame. */
+/* A head and, on the next line or its own, a frame.  perf prints the fields it is told to: time and event may be missing. */
 static unsigned detect(str bytes)
 {
     str left = {bytes.p, bytes.n < DETECT_BYTES ? bytes.n : DETECT_BYTES}, text;
-    if (!is_text(left)) return 0;
-    bool head = false;
+    if (!text_like(left.p, left.n)) return 0;
+    bool head = false, named = false;
     for (int i = 0; i < DETECT_LINES && perf_script_line(&left, &text); i++) {
         perf_script_head h;
         perf_script_frame f;
         if (head && is_frame_line(text, &f)) return 90;
+        head = perf_script_parse_bare_head(text, &h);
         if (!perf_script_parse_head(text, &h)) continue;
         if (h.has_time && h.event.n && perf_script_parse_frame(h.rest, &f) && f.address) return 90;
-        head = (h.has_time && h.event.n) || (h.pid >= 0 && h.event.n);
+        head = h.event.n && (h.has_time || h.tid >= 0);
+        named = h.event.n && (h.has_time || h.pid >= 0);
     }
-    return head ? 30 : 0;
+    return named ? 30 : 0;
 }
 
 /* ---- reading ---- */
@@ -282,7 +278,7 @@ static bool is_blank(str s)
 
 /* Inside a sample an indented line that begins with an address is a frame; with spaces in front it may
  * still be a head ("  dd 12/12 1.5: ..."): that one has a time. */
-static bool take_line(reader *r, str text)
+static bool take_line(reader *r, str text, str next)
 {
     perf_script_head h;
     bool is_frame = false;
@@ -299,6 +295,8 @@ static bool take_line(reader *r, str text)
         if (is_frame) return true;
     }
     str what = head && h.event.n ? h.event : head ? h.rest : (str){0};
+    perf_script_frame f;
+    if (!head && is_frame_line(next, &f)) head = perf_script_parse_bare_head(text, &h);
     if (head && !str_starts(what, STR("PERF_RECORD_"))) return begin_sample(r, &h);
     char path[32];
     snprintf(path, sizeof path, "line %" PRIu64, r->n_lines);
@@ -371,7 +369,9 @@ static bool read_text(reader *r, str left)
 {
     for (str text; perf_script_line(&left, &text);) {
         r->n_lines++;
-        if (!take_line(r, text)) return false;
+        str behind = left, next = {0};
+        if (!perf_script_line(&behind, &next)) next.n = 0;
+        if (!take_line(r, text, next)) return false;
         if (r->b->failed) return no_memory(r);
     }
     return finish_sample(r);
@@ -396,6 +396,9 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
     return put_model(&r, o, out);
 }
 
+/* What is written is UTF-8, whatever came in. */
+static bool is_utf8(str bytes) { return utf8_ok(bytes.p, bytes.n); }
+
 const format format_perf_script = {
     .name = "perf-script",
     .what = "text of perf script",
@@ -405,5 +408,6 @@ const format format_perf_script = {
                CARRIES(ADDRESSES) | CARRIES(INLINES),
     .detect = detect,
     .read = read,
+    .is_current = is_utf8,
     .write = perf_script_write,
 };

@@ -26,6 +26,8 @@ typedef struct perf_script_frame {
 
 /* false: it is something else. */
 bool perf_script_parse_head(str line, perf_script_head *out);
+/* "comm tid" and nothing else, as -F comm,tid,ip,sym prints it.  Much other text looks so: only a frame on the next line tells. */
+bool perf_script_parse_bare_head(str line, perf_script_head *out);
 bool perf_script_parse_frame(str line, perf_script_frame *out);
 
 /* The next line without its end (LF or CRLF); false at the end of the text. */

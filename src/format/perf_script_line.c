@@ -92,13 +92,13 @@ static bool is_ids(str w, int64_t *pid, int64_t *tid)
 {
     uint64_t a, b;
     bool minus = take_char(&w, '-'); /* -1: perf did not know */
-    if (!take_number(&w, &a) || a > INT32_MAX) return false;
+    if (!take_number(&w, &a) || a > INT64_MAX) return false;
     *pid = -1;
     *tid = minus ? -1 : (int64_t)a;
     if (!w.n) return true;
     if (!take_char(&w, '/')) return false;
     bool minus_b = take_char(&w, '-');
-    if (!take_number(&w, &b) || b > INT32_MAX || w.n) return false;
+    if (!take_number(&w, &b) || b > INT64_MAX || w.n) return false;
     *pid = minus ? -1 : (int64_t)a;
     *tid = minus_b ? -1 : (int64_t)b;
     return true;
@@ -185,6 +185,13 @@ bool perf_script_parse_head(str text, perf_script_head *out)
     }
     str left;
     return parse_who_forward(s, out, &left) && parse_event(left, out);
+}
+
+bool perf_script_parse_bare_head(str text, perf_script_head *out)
+{
+    *out = (perf_script_head){.pid = -1, .tid = -1, .cpu = -1};
+    str left;
+    return text.n && !is_space(text.p[0]) && parse_who_forward(trim(text), out, &left) && !left.n;
 }
 
 /* ---- frames ---- */

@@ -1,5 +1,9 @@
 /* A model as the text of `perf script -F comm,pid,tid,cpu,time,period,event,ip,sym,dso --ns`: the same
- * columns and widths, so that what reads one reads the other.  One block for each observation. */
+ * columns and widths, so that what reads one reads the other.
+ *
+ * A block is a sample that was taken: an observation with its time, or all of a sample that has no times.  Blocks are in order of
+ * time, whatever their profile, and every block has a time: speedscope reads no others, and stops at one that goes back.  Profiles
+ * that are types of the same samples are written once: readers count blocks. */
 #include "format/perf_script.h"
 
 #include "wire/carried.h"
@@ -14,7 +18,17 @@ typedef struct writer {
     size_t *stack_off; /* stack -> where its text begins; made when first used */
     size_t *stack_end;
     const char *kind; /* attribute -> what it is: KIND_... */
+    str *events;      /* profile -> its event */
+    uint32_t *rank;   /* profile -> place of its event among all, by name */
 } writer;
+
+typedef struct block {
+    uint64_t time;
+    uint32_t rank; /* of its event: text that is read and written again stays the same */
+    uint32_t profile_i, sample_i, nth; /* nth observation */
+} block;
+
+typedef VEC(block) blocks;
 
 static void lose(const writer *w, loss_concept c, uint64_t n, const char *path, str value)
 {
@@ -106,7 +120,8 @@ static int64_t resource_pid(const model *m, const profile *p)
     return -1;
 }
 
-static who who_of(const writer *w, const sample *s, int64_t pid)
+/* `tell`: what is lost here was not told before. */
+static who who_of(const writer *w, const sample *s, int64_t pid, bool tell)
 {
     who x = {.pid = pid, .tid = -1, .cpu = -1};
     uint64_t lost = 0;
@@ -123,7 +138,7 @@ static who who_of(const writer *w, const sample *s, int64_t pid)
             break;
         }
     }
-    lose(w, LOSS_ATTRIBUTE, lost, "samples[].attributes", first);
+    if (tell) lose(w, LOSS_ATTRIBUTE, lost, "samples[].attributes", first);
     if (x.tid < 0) x.tid = x.pid;
     if (x.pid < 0) x.pid = x.tid;
     return x;
@@ -142,31 +157,108 @@ static void put_head(const writer *w, const who *x)
     if (x->cpu >= 0) buf_printf(b, "[%03" PRId64 "] ", x->cpu);
 }
 
-static void put_observation(const writer *w, const sample *s, uint32_t k, const who *x, str event,
-                            str stack)
+static int64_t sum_of(const sample *s)
 {
-    buf *b = w->out;
-    put_head(w, x);
-    if (k < s->n_times)
-        buf_printf(b, "%5" PRIu64 ".%09" PRIu64 ": ", s->times[k] / 1000000000,
-                   s->times[k] % 1000000000);
-    buf_printf(b, "%10" PRId64 " ", k < s->n_values ? s->values[k] : 1);
-    buf_str(b, event);
-    buf_z(b, ": \n");
-    buf_str(b, stack);
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < s->n_values; i++)
+        if (ckd_add(&sum, sum, s->values[i])) return s->values[i] < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
 }
 
-static void put_samples(const writer *w, const profile *p, str event)
+static int64_t period_of(const sample *s, uint32_t k)
 {
-    int64_t pid = resource_pid(w->m, p);
+    if (!s->n_times) return s->n_values ? sum_of(s) : 1;
+    return k < s->n_values ? s->values[k] : 1;
+}
+
+static void put_block(const writer *w, const block *x)
+{
+    buf *b = w->out;
+    const profile *p = &w->m->profiles.v[x->profile_i];
+    sample s = sample_at(w->m, p, x->sample_i);
+    who by = who_of(w, &s, resource_pid(w->m, p), x->nth == 0);
+    put_head(w, &by);
+    buf_printf(b, "%5" PRIu64 ".%09" PRIu64 ": %10" PRId64 " ", x->time / 1000000000,
+               x->time % 1000000000, period_of(&s, x->nth));
+    buf_str(b, w->events[x->profile_i]);
+    buf_z(b, ": \n");
+    buf_str(b, stack_text(w, s.stack));
+}
+
+/* ---- in order ---- */
+
+static bool add_block(blocks *all, arena *a, block one)
+{
+    block *x = vec_push(a, all);
+    if (x) *x = one;
+    return x != NULL;
+}
+
+/* Samples without a time are spread over the profile's. */
+static uint64_t made_up(const profile *p, size_t i)
+{
+    uint64_t step = p->n_samples ? p->duration_nano / p->n_samples : 0, time;
+    if (ckd_mul(&time, step ? step : 1, (uint64_t)i) || ckd_add(&time, time, p->time_unix_nano))
+        return UINT64_MAX;
+    return time;
+}
+
+static bool add_profile(const writer *w, blocks *all, arena *a, size_t at)
+{
+    const profile *p = &w->m->profiles.v[at];
+    uint64_t n_made = 0, n_links = 0;
     for (size_t i = 0; i < p->n_samples; i++) {
         sample s = sample_at(w->m, p, i);
-        who x = who_of(w, &s, pid);
-        lose(w, LOSS_LINK, s.link != 0, "samples[].link_index", (str){0});
-        str stack = stack_text(w, s.stack);
-        uint32_t n = sample_observations(&s);
-        for (uint32_t k = 0; k < n; k++) put_observation(w, &s, k, &x, event, stack);
+        n_links += s.link != 0;
+        n_made += !s.n_times;
+        if (!s.n_times &&
+            !add_block(all, a, (block){made_up(p, i), w->rank[at], (uint32_t)at, (uint32_t)i, 0}))
+            return false;
+        for (uint32_t k = 0; k < s.n_times; k++)
+            if (!add_block(all, a, (block){s.times[k], w->rank[at], (uint32_t)at, (uint32_t)i, k}))
+                return false;
     }
+    lose(w, LOSS_LINK, n_links, "samples[].link_index", (str){0});
+    lose(w, LOSS_TIMESTAMP, n_made, "samples without a time", STR("made up"));
+    return true;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const block *a = left, *b = right;
+    if (a->time != b->time) return a->time < b->time ? -1 : 1;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    if (a->profile_i != b->profile_i) return a->profile_i < b->profile_i ? -1 : 1;
+    if (a->sample_i != b->sample_i) return a->sample_i < b->sample_i ? -1 : 1;
+    return a->nth < b->nth ? -1 : a->nth > b->nth;
+}
+
+/* ---- types of the same samples ---- */
+
+static bool same_sample(const sample *a, const sample *b)
+{
+    return a->stack == b->stack && a->link == b->link && a->n_attrs == b->n_attrs &&
+           a->n_times == b->n_times &&
+           (!a->n_attrs || !memcmp(a->attrs, b->attrs, a->n_attrs * sizeof *a->attrs)) &&
+           (!a->n_times || !memcmp(a->times, b->times, a->n_times * sizeof *a->times));
+}
+
+static bool same_samples(const model *m, const profile *p, const profile *q)
+{
+    if (p->scope != q->scope || p->n_samples != q->n_samples) return false;
+    for (size_t i = 0; i < p->n_samples; i++) {
+        sample a = sample_at(m, p, i), b = sample_at(m, q, i);
+        if (!same_sample(&a, &b)) return false;
+    }
+    return true;
+}
+
+/* Of profiles[from..to) the last that counts something else than samples, as pprof's default is the last. */
+static size_t chosen(const model *m, size_t from, size_t to)
+{
+    for (size_t i = to; i-- > from;)
+        if (!str_eq(dict_str(&m->dict, m->profiles.v[i].sample_type.unit), STR("count"))) return i;
+    return to - 1;
 }
 
 /* ---- what the text has no place for ---- */
@@ -230,31 +322,78 @@ static void account_resources(const writer *w)
 
 /* ---- all of it ---- */
 
-static void put_profile(const writer *w, const profile *p)
+static bool name_event(const writer *w, size_t at, arena *a)
 {
-    str type = dict_str(&w->m->dict, p->sample_type.type);
-    account_profile(w, p, type);
+    str type = dict_str(&w->m->dict, w->m->profiles.v[at].sample_type.type);
     buf event = {0};
     put_name(w, &event, type.n ? type : STR("samples"), true);
     if (str_starts(buf_view(&event), STR("PERF_RECORD_"))) { /* would read as a record */
         event.p[0] = '_';
         lose(w, LOSS_NAME, 1, "sample_type", type);
     }
-    put_samples(w, p, buf_view(&event));
-    w->out->failed |= event.failed;
+    char *copy = event.failed ? NULL : arena_alloc(a, event.n);
+    if (copy) memcpy(copy, event.p, event.n);
+    w->events[at] = (str){copy, event.n};
     buf_free(&event);
+    return copy != NULL;
+}
+
+typedef struct named {
+    str event;
+    size_t at;
+} named;
+
+static int by_event(const void *left, const void *right)
+{
+    return str_cmp(((const named *)left)->event, ((const named *)right)->event);
+}
+
+static bool rank_events(writer *w, arena *a)
+{
+    size_t n = w->m->profiles.n;
+    named *v = arena_new(a, named, n + 1);
+    w->events = arena_new(a, str, n + 1);
+    w->rank = arena_new(a, uint32_t, n + 1);
+    if (!v || !w->events || !w->rank) return false;
+    for (size_t i = 0; i < n; i++) {
+        if (!name_event(w, i, a)) return false;
+        v[i] = (named){w->events[i], i};
+    }
+    if (n) qsort(v, n, sizeof *v, by_event);
+    for (size_t i = 1; i < n; i++)
+        w->rank[v[i].at] = w->rank[v[i - 1].at] + !str_eq(v[i].event, v[i - 1].event);
+    return true;
+}
+
+static bool take_profiles(const writer *w, blocks *all, arena *a)
+{
+    const model *m = w->m;
+    for (size_t from = 0, to; from < m->profiles.n; from = to) {
+        for (to = from + 1; to < m->profiles.n; to++)
+            if (!same_samples(m, &m->profiles.v[from], &m->profiles.v[to])) break;
+        size_t at = chosen(m, from, to);
+        const profile *p = &m->profiles.v[at];
+        account_profile(w, p, dict_str(&m->dict, p->sample_type.type));
+        lose(w, LOSS_VALUE_TYPE, to - from - 1, "profiles[].sample_type",
+             dict_str(&m->dict, m->profiles.v[at == from ? to - 1 : from].sample_type.type));
+        if (!add_profile(w, all, a, at)) return false;
+    }
+    return true;
 }
 
 static bool write_all(writer *w, arena *a)
 {
     const dict *d = &w->m->dict;
+    blocks all = {0};
     w->stack_off = arena_new(a, size_t, dict_n_stacks(d) + 1);
     w->stack_end = arena_new(a, size_t, dict_n_stacks(d) + 1);
     char *kind = arena_new(a, char, d->attributes.n + 1);
     if (!w->stack_off || !w->stack_end || !kind) return false;
     for (size_t i = 0; i < d->attributes.n; i++) kind[i] = kind_of(d, &d->attributes.v[i]);
     w->kind = kind;
-    for (size_t i = 0; i < w->m->profiles.n; i++) put_profile(w, &w->m->profiles.v[i]);
+    if (!rank_events(w, a) || !take_profiles(w, &all, a)) return false;
+    if (all.n) qsort(all.v, all.n, sizeof *all.v, by_time);
+    for (size_t i = 0; i < all.n; i++) put_block(w, &all.v[i]);
     account_dict(w);
     account_resources(w);
     return !w->stacks->failed && !w->out->failed;

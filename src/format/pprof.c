@@ -57,6 +57,16 @@ static unsigned detect(str bytes)
     return detect_proto(bytes);
 }
 
+/* Without a sample type a profile says little that OTLP does not. */
+static bool may_be(const format *f, str bytes)
+{
+    (void)f;
+    pb_cur c = pb_open(bytes.p, bytes.n, NULL);
+    for (pb_field r; pb_next(&c, &r);)
+        if (!message_field(pprof_schema(), r.number) || !fits(&c, &r)) return false;
+    return pb_ok(&c);
+}
+
 static bool is_current(str bytes) { return pprof_legacy_detect(bytes) == PPROF_LEGACY_NONE; }
 
 static bool read(const format *f, str bytes, const read_opts *o, arena *a, model *out,
@@ -91,6 +101,7 @@ const format format_pprof = {
                CARRIES(MAPPINGS) | CARRIES(BUILD_IDS) | CARRIES(LINES) | CARRIES(COLUMNS) |
                CARRIES(SYSTEM_NAMES) | CARRIES(INLINES),
     .detect = detect,
+    .may_be = may_be,
     .read = read,
     .is_current = is_current,
     .write = write,

@@ -19,7 +19,8 @@
 enum {
     PP_NONE = -1, /* as uint32_t: no such entry.  Indices stay below 2^31: so does the input */
     PP_WAITING = 4,
-    PP_FIELDS = 6, /* of the messages that hold only numbers, 0 included */
+    PP_FIELDS = 6,       /* of the messages that hold only numbers, 0 included */
+    PP_MAIN_MAPPING = 1, /* of the model: the file's first, which names the program */
 };
 #define PP_NOBODY ((uint32_t)PP_NONE)
 #define PP_MAX_BYTES INT32_MAX

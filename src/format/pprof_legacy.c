@@ -2,6 +2,7 @@
 #include "format/pprof_legacy.h"
 
 #include "base/utf8.h"
+#include "model/sweep.h"
 #include "base/ban.h"
 #include <inttypes.h>
 
@@ -34,8 +35,27 @@ bool legacy_next_line(legacy *g)
     g->line_at = g->at;
     g->line = text_trim((str){p, n});
     g->at += n + (end != NULL);
+    g->unended = !end;
     g->n_lines++;
     return true;
+}
+
+bool legacy_whole(legacy *g, size_t whole, bool ok)
+{
+    if (!g->unended) return ok;
+    if (!ok && (!whole || !g->e || g->e->code != ERR_MALFORMED)) return false;
+    if (g->e) *g->e = (err){0};
+    if (whole) g->samples.n = whole; /* the only one is kept */
+    return g->cut = true;
+}
+
+static void tell_cut(const legacy *g)
+{
+    char value[64] = "the last line has no end";
+    if (g->met < g->declared)
+        snprintf(value, sizeof value, "%" PRIu64 " of %" PRIu64 " are there", g->met, g->declared);
+    if (g->cut || g->met < g->declared)
+        ledger_add(g->ledger, STAGE_READ, LOSS_TRUNCATED, NULL, "samples", str_of(value));
 }
 
 bool legacy_is_map_heading(str s)
@@ -390,7 +410,7 @@ bool legacy_finish(legacy *g, model *out)
         return false;
     if (!pp_put_scope(&g->b, n, n - 1, (str){0}, g->ledger)) return legacy_limit(g);
     for (uint32_t k = 0; k < n; k++) put_profile(g, pp_type_at(n - 1, k), comments, rows);
-    return builder_finish(&g->b, out, g->e);
+    return builder_finish(&g->b, out, g->e) && model_sweep(out, PP_MAIN_MAPPING, g->a, g->e);
 }
 
 /* ---- which kind ---- */
@@ -465,5 +485,7 @@ bool pprof_legacy_decode(str bytes, pprof_legacy kind, const pprof_read_opts *o,
     };
     if (kind == PPROF_LEGACY_NONE || (unsigned)kind >= ARRAY_LEN(readers))
         return err_set(e, ERR_UNSUPPORTED, "no legacy pprof profile");
-    return readers[kind](&g) && legacy_finish(&g, out);
+    if (!readers[kind](&g)) return false;
+    tell_cut(&g);
+    return legacy_finish(&g, out);
 }

@@ -47,6 +47,11 @@ typedef struct legacy {
     str line;
     size_t line_at;
     size_t n_lines;
+    bool unended; /* nothing ends it: the text may have been cut off in it */
+
+    /* What the heading says there is, where it does, and what was met; objects or counts. */
+    uint64_t declared, met;
+    bool cut;
 
     arena *a;
     builder b;
@@ -73,6 +78,9 @@ bool legacy_next_line(legacy *g); /* false at the end */
 /* Fails at the line at hand; always false. */
 bool legacy_bad(legacy *g, const char *fmt, ...) PRINTF(2, 3);
 bool legacy_limit(legacy *g); /* ERR_LIMIT; always false */
+/* After the line of a sample, whose reading went well or not; `whole` samples were there before it.  A line that was cut off costs its
+ * sample and no more: addresses may have lost their last digits. */
+NODISCARD bool legacy_whole(legacy *g, size_t whole, bool ok);
 static inline bool legacy_is_comment(str s) { return !s.n || s.p[0] == '#'; }
 bool legacy_is_map_heading(str s);
 

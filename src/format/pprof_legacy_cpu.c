@@ -89,7 +89,13 @@ static bool take_sample(legacy *g, words *w, bool adjust, bool *end)
 static bool take_samples(legacy *g, words *w, bool adjust)
 {
     for (bool end = false; !end && w->at < w->in.n;) {
-        if (!take_sample(g, w, adjust, &end)) return false;
+        if (!take_sample(g, w, adjust, &end)) {
+            if (!g->samples.n || !g->e || g->e->code != ERR_MALFORMED) return false;
+            *g->e = (err){0};
+            ledger_add(g->ledger, STAGE_READ, LOSS_TRUNCATED, NULL, "the last sample", (str){0});
+            w->at = w->in.n;
+            return true;
+        }
         if (!end && w->at == w->in.n) /* the writer died before its trailer */
             ledger_add(g->ledger, STAGE_READ, LOSS_TRUNCATED, NULL, "trailer", (str){0});
     }

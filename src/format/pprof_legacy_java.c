@@ -135,7 +135,8 @@ bool legacy_read_java(legacy *g)
             continue;
         }
         bool is;
-        if (!take_sample(g, heap, &is)) return false;
+        size_t whole = g->samples.n;
+        if (!legacy_whole(g, whole, take_sample(g, heap, &is))) return false;
         if (!is) break;
     }
     if (!g->types[1].unit.n) return legacy_bad(g, "no \"resolution = bytes\" says what is counted");

@@ -62,6 +62,7 @@ static bool take_heap_heading(legacy *g, heap *h)
         return legacy_bad(g, "expected \"heap profile: objects: bytes [objects: bytes] @ kind\"");
     for (int i = 0; i < 2; i++)
         h->allocated |= t.allocated[i] != t.in_use[i] && t.allocated[i] != 0;
+    g->declared = t.in_use[0] > 0 ? (uint64_t)t.in_use[0] : 0;
     return heap_kind(g, s, h);
 }
 
@@ -88,6 +89,7 @@ static bool take_heap_sample(legacy *g, const heap *h)
         return legacy_bad(g, "expected \"objects: bytes [objects: bytes] @ addresses\"");
     legacy_sample *to = legacy_new_sample(g);
     if (!to) return false;
+    g->met += l.in_use[0] > 0 ? (uint64_t)l.in_use[0] : 0;
     to->has_bytes = true;
     int64_t *values = to->values;
     if (h->allocated) {
@@ -125,7 +127,10 @@ bool legacy_read_heap(legacy *g)
         *t++ = (legacy_type){STR("space"), STR("bytes")};
     }
     while (legacy_next_line(g) && !legacy_is_map_heading(g->line)) {
-        if (legacy_is_comment(g->line) ? !heap_comment(g) : !take_heap_sample(g, &h)) return false;
+        size_t whole = g->samples.n;
+        if (legacy_is_comment(g->line) ? !heap_comment(g)
+                                       : !legacy_whole(g, whole, take_heap_sample(g, &h)))
+            return false;
     }
     return legacy_read_maps(g);
 }
@@ -148,7 +153,17 @@ static bool take_count(legacy *g)
     legacy_sample *to = legacy_new_sample(g);
     if (!to) return false;
     to->values[0] = n;
+    g->met += (uint64_t)n;
     return legacy_addresses(g, s, ADJUST_ALL);
+}
+
+/* "goroutine profile: total 7" */
+static uint64_t declared_total(str heading)
+{
+    const char *at = memmem(heading.p, heading.n, " total ", 7);
+    str s = at ? (str){at + 7, heading.n - (size_t)(at + 7 - heading.p)} : (str){0};
+    int64_t n;
+    return at && text_i64(&s, &n) && n > 0 ? (uint64_t)n : 0;
 }
 
 bool legacy_read_count(legacy *g)
@@ -161,8 +176,11 @@ bool legacy_read_count(legacy *g)
     g->n_types = 1;
     g->types[0] = g->period_type = (legacy_type){type, STR("count")};
     g->period = 1;
+    g->declared = declared_total(g->line);
     while (legacy_next_line(g) && !str_starts(g->line, STR("---"))) {
-        if (legacy_is_comment(g->line) ? !count_comment(g) : !take_count(g)) return false;
+        size_t whole = g->samples.n;
+        if (legacy_is_comment(g->line) ? !count_comment(g) : !legacy_whole(g, whole, take_count(g)))
+            return false;
     }
     return legacy_read_maps(g);
 }
@@ -313,7 +331,8 @@ bool legacy_read_contention(legacy *g)
             continue;
         }
         if (settings && !take_setting(g, &hz, &settings)) return false;
-        if (!settings && !take_contention(g, hz)) return false;
+        size_t whole = g->samples.n;
+        if (!settings && !legacy_whole(g, whole, take_contention(g, hz))) return false;
     }
     return legacy_read_maps(g);
 }

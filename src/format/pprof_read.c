@@ -2,6 +2,7 @@
 #include "format/pprof_internal.h"
 
 #include "base/utf8.h"
+#include "model/sweep.h"
 #include "base/ban.h"
 #include <inttypes.h>
 
@@ -434,7 +435,7 @@ static bool finish(pp *r, model *out)
     if (r->n_unknown)
         ledger_add_n(r->ledger, STAGE_READ, LOSS_UNKNOWN_FIELD, NULL, r->n_unknown, "", (str){0});
     out->n_unknown = r->n_unknown;
-    return true;
+    return r->lenient || model_sweep(out, PP_MAIN_MAPPING, r->a, r->e);
 }
 
 /* The scan counted: most tables get their size at once. */

@@ -19,6 +19,20 @@ const speedscope_unit *speedscope_unit_named(str name)
     return NULL;
 }
 
+/* Values in these units are written as they are; a reader makes nanoseconds of them.  Times of samples are in nanoseconds always,
+ * so the values are weights here. */
+const speedscope_unit *speedscope_unit_as_is(str name)
+{
+    static const speedscope_unit as_is[] = {
+        {"microseconds", "wall", "nanoseconds", 0, false},
+        {"milliseconds", "wall", "nanoseconds", 0, false},
+        {"seconds", "wall", "nanoseconds", 0, false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(as_is); i++)
+        if (str_eq(str_of(as_is[i].name), name)) return &as_is[i];
+    return NULL;
+}
+
 /* ---- the format ---- */
 
 static unsigned detect(str bytes)

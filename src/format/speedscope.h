@@ -16,3 +16,5 @@ typedef struct speedscope_unit {
 } speedscope_unit;
 
 const speedscope_unit *speedscope_unit_named(str name); /* NULL: the schema has no such unit */
+/* The same for values that are in this unit already; NULL: it is none of the longer ones. */
+const speedscope_unit *speedscope_unit_as_is(str name);

@@ -103,7 +103,7 @@ static bool read_all(speedscope_reader *r, str bytes, err *e)
     if (r->shared.bytes.n && !speedscope_read_frames(r, e)) return false;
     put_scope(r);
     if (!read_profiles(r, e)) return false;
-    ledger_add_n(r->l, STAGE_READ, LOSS_TRUNCATED, NULL, r->n_unclosed, "profiles[].events",
+    ledger_add_n(r->l, STAGE_READ, LOSS_NESTING, NULL, r->n_unclosed, "profiles[].events",
                  STR("frames that are never closed"));
     ledger_add_n(r->l, STAGE_READ, LOSS_TIME, NULL, r->n_pauses, "profiles[].events",
                  STR("pauses"));
@@ -113,7 +113,7 @@ static bool read_all(speedscope_reader *r, str bytes, err *e)
 
 bool speedscope_read(str bytes, const read_opts *o, arena *a, model *out, err *e)
 {
-    arena work = work_arena(a);
+    arena work = arena_beside(a);
     speedscope_reader r = {.work = &work, .o = o, .l = o->ledger, .active = -1};
     bool ok = builder_init(&r.b, a) && nest_tree_init(&r.tree, &r.b, &work);
     r.open = (nest){.t = &r.tree, .piece = speedscope_on_piece, .self = &r};

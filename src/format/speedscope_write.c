@@ -188,7 +188,7 @@ static const speedscope_unit *unit_for(const model *m, const profile *p)
         speedscope_unit_named(lane_text(lane_profile_attr(m, p, KILN_ATTR_UNIT)));
     if (was && str_eq(unit, str_of(was->unit))) return was;
     const speedscope_unit *same = speedscope_unit_named(unit);
-    if (same && !same->scale) return same;
+    if (same) return same->scale ? speedscope_unit_as_is(unit) : same;
     if (str_eq(unit, STR("ns"))) return speedscope_unit_named(STR("nanoseconds"));
     if (str_eq(unit, STR("By"))) return speedscope_unit_named(STR("bytes"));
     return speedscope_unit_named(STR("none"));

@@ -215,12 +215,19 @@ static bool id_find(const id_index *ids, uint64_t id, uint32_t *at)
     return false;
 }
 
+/* One more reference that leads nowhere. */
+static void repaired(const v8_profile *v, const char *path, uint64_t id, const char *why)
+{
+    char value[64];
+    snprintf(value, sizeof value, "node %" PRIu64 " %s", id, why);
+    ledger_add(v->l, STAGE_READ, LOSS_INDEX_REPAIRED, NULL, path, str_of(value));
+}
+
 static bool id_add(id_index *ids, arena *a, uint32_t at, err *e)
 {
     uint64_t id = ids->v->nodes.v[at].id;
     uint32_t other;
-    if (id_find(ids, id, &other))
-        return err_set(e, ERR_MALFORMED, "two nodes have the id %" PRIu64, id);
+    if (id_find(ids, id, &other)) return repaired(ids->v, "nodes[].id", id, "is there twice"), true;
     if (!hash_index_room(&ids->x, a)) return out_of_memory(e);
     uint64_t h = hash_mix(ids->x.seed, id);
     uint32_t i = hash_first(&ids->x, h);
@@ -229,33 +236,33 @@ static bool id_add(id_index *ids, arena *a, uint32_t at, err *e)
     return true;
 }
 
-static bool adopt(v8_profile *v, uint32_t child, uint32_t parent, err *e)
+static void adopt(v8_profile *v, uint32_t child, uint32_t parent)
 {
     v8_node *n = &v->nodes.v[child];
     if (n->parent && n->parent != parent + 1)
-        return err_set(e, ERR_MALFORMED, "node %" PRIu64 " has two parents", n->id);
-    n->parent = parent + 1;
-    return true;
+        repaired(v, "nodes[].parent", n->id, "has two parents");
+    else
+        n->parent = parent + 1;
 }
 
-static bool link_nodes(v8_profile *v, const id_index *ids, err *e)
+static void link_nodes(v8_profile *v, const id_index *ids)
 {
     uint32_t at;
     for (size_t i = 0; i < v->children.n; i++) {
         const v8_child *c = &v->children.v[i];
-        if (!id_find(ids, c->id, &at))
-            return err_set(e, ERR_MALFORMED, "node %" PRIu64 ", a child, is not there", c->id);
-        if (!adopt(v, at, c->parent, e)) return false;
+        if (id_find(ids, c->id, &at))
+            adopt(v, at, c->parent);
+        else
+            repaired(v, "nodes[].children", c->id, "is not there");
     }
     for (uint32_t i = 0; i < v->nodes.n; i++) {
         const v8_node *n = &v->nodes.v[i];
         if (!n->has_parent_id) continue;
-        if (!id_find(ids, n->parent_id, &at))
-            return err_set(e, ERR_MALFORMED, "node %" PRIu64 ", a parent, is not there",
-                           n->parent_id);
-        if (!adopt(v, i, at, e)) return false;
+        if (id_find(ids, n->parent_id, &at))
+            adopt(v, i, at);
+        else
+            repaired(v, "nodes[].parent", n->parent_id, "is not there");
     }
-    return true;
 }
 
 /* Up to a node that is settled, then down again. */
@@ -265,7 +272,11 @@ static bool settle_node(v8_profile *v, uint32_t at, u32s *path, err *e)
     uint32_t up = at + 1;
     for (; up && !v->nodes.v[up - 1].node; up = v->nodes.v[up - 1].parent) {
         v8_node *n = &v->nodes.v[up - 1];
-        if (n->busy) return err_set(e, ERR_MALFORMED, "node %" PRIu64 " is above itself", n->id);
+        if (n->busy) {
+            repaired(v, "nodes[].parent", n->id, "is above itself");
+            up = 0;
+            break;
+        }
         n->busy = true;
         uint32_t *slot = vec_push(v->work, path);
         if (!slot) return out_of_memory(e);
@@ -280,17 +291,14 @@ static bool settle_node(v8_profile *v, uint32_t at, u32s *path, err *e)
     return true;
 }
 
-static bool settle_samples(v8_profile *v, const id_index *ids, err *e)
+static void settle_samples(v8_profile *v, const id_index *ids)
 {
     for (size_t i = 0; i < v->samples.n; i++) {
         uint32_t at;
-        if (!id_find(ids, v->samples.v[i], &at))
-            return err_set(e, ERR_MALFORMED,
-                           "samples[%zu] is of node %" PRIu64 ", which is not there", i,
-                           v->samples.v[i]);
-        v->samples.v[i] = at;
+        bool there = id_find(ids, v->samples.v[i], &at);
+        if (!there) repaired(v, "samples", v->samples.v[i], "is not there");
+        v->samples.v[i] = there ? at : (uint64_t)V8_NO_NODE;
     }
-    return true;
 }
 
 bool v8_settle(v8_profile *v, err *e)
@@ -299,8 +307,9 @@ bool v8_settle(v8_profile *v, err *e)
     u32s path = {0};
     for (uint32_t i = 0; i < v->nodes.n; i++)
         if (v->nodes.v[i].has_id && !id_add(&ids, v->work, i, e)) return false;
-    if (!link_nodes(v, &ids, e)) return false;
+    link_nodes(v, &ids);
     for (uint32_t i = 0; i < v->nodes.n; i++)
         if (!settle_node(v, i, &path, e)) return false;
-    return settle_samples(v, &ids, e);
+    settle_samples(v, &ids);
+    return true;
 }

@@ -29,7 +29,7 @@ typedef struct v8_profile {
     ledger *l;
     VEC(v8_node) nodes;
     VEC(v8_child) children;
-    VEC(uint64_t) samples; /* node ids */
+    VEC(uint64_t) samples; /* node ids; when settled, indices of nodes or V8_NO_NODE */
     i64s deltas;           /* ns; of sample i to the one before it, of the first to `start` */
     i64s times;            /* ns; the old layout has these instead */
     int64_t start, end;    /* ns */
@@ -45,7 +45,9 @@ NODISCARD bool v8_samples(v8_profile *v, json *j);
 NODISCARD bool v8_micros(v8_profile *v, json *j, i64s *to);
 NODISCARD bool v8_micro(v8_profile *v, json *j, int64_t *to); /* one number */
 
-/* Who is whose parent; ERR_MALFORMED for a loop, a node that is not there, an id twice. */
+/* Who is whose parent.  A node that is named and not there, there twice, under two parents or above itself costs what it
+ * explains and nothing else: the first one counts, the rest goes to the root, and the ledger says so. */
+enum { V8_NO_NODE = -1 };
 NODISCARD bool v8_settle(v8_profile *v, err *e);
 
 /* Two profiles, wall/nanoseconds and samples/count, every sample with `attrs`; profile attributes

@@ -82,7 +82,7 @@ static bool read_file(file *f, str bytes, err *e)
 
 static bool read_kind(str bytes, bool heap, const read_opts *o, arena *a, model *out, err *e)
 {
-    arena work = work_arena(a);
+    arena work = arena_beside(a);
     builder b;
     nest_tree tree;
     file f = {.heap = heap, .v = {.b = &b, .tree = &tree, .work = &work, .l = o->ledger}};

@@ -18,9 +18,10 @@ static int by_time(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
+/* A sample of no node has the empty stack. */
 static uint32_t stack_of(v8_profile *v, size_t i)
 {
-    return nest_stack(v->tree, v->nodes.v[i].node - 1);
+    return nest_stack(v->tree, i < v->nodes.n ? v->nodes.v[i].node - 1 : 0);
 }
 
 /* Times of the samples, in order; deltas may be negative.  Samples without a time are left out. */
@@ -130,11 +131,12 @@ static bool put_hits(v8_profile *v, const uint32_t *attrs, size_t n_attrs, err *
 /* Samples without any times: each counts one. */
 static bool put_counts(v8_profile *v, const uint32_t *attrs, size_t n_attrs, err *e)
 {
-    int64_t *count = arena_new(v->work, int64_t, v->nodes.n);
+    size_t n = v->nodes.n;
+    int64_t *count = arena_new(v->work, int64_t, n + 1); /* the last is of no node */
     if (!count) return out_of_memory(e);
-    for (size_t i = 0; i < v->samples.n; i++) count[v->samples.v[i]]++;
+    for (size_t i = 0; i < v->samples.n; i++) count[v->samples.v[i] < n ? v->samples.v[i] : n]++;
     observe_profile(v->b, STR("samples"), STR("count"));
-    for (size_t i = 0; i < v->nodes.n; i++)
+    for (size_t i = 0; i <= n; i++)
         if (count[i]) one_value(v, i, count[i], attrs, n_attrs);
     return !v->b->failed || out_of_memory(e);
 }

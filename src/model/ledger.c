@@ -63,6 +63,20 @@ bool ledger_lost(const ledger *l)
     return false;
 }
 
+static bool is_damage(const loss *x)
+{
+    bool broken = x->concept == LOSS_TRUNCATED || x->concept == LOSS_DAMAGED ||
+                  x->concept == LOSS_INDEX_REPAIRED || x->concept == LOSS_PROFILE_REFUSED;
+    return broken && x->stage == STAGE_READ && !x->carried_as;
+}
+
+const loss *ledger_damage(const ledger *l)
+{
+    for (size_t i = 0; l && i < l->n; i++)
+        if (is_damage(&l->v[i])) return &l->v[i];
+    return NULL;
+}
+
 const char *loss_name(loss_concept c) { return concepts[c].name; }
 const char *loss_what(loss_concept c) { return concepts[c].what; }
 

@@ -63,6 +63,7 @@
     X(EVENT_ORDER, "event_order", "order of events of different types")                            \
     X(INDEX_REPAIRED, "index_repaired", "an index outside its table was cleared")                  \
     X(BASE_PROFILE, "base_profile", "the second profile of a report that compares two")            \
+    X(DAMAGED, "damaged", "a part of the input that breaks its format was left out")               \
     X(TRUNCATED, "truncated", "input ended early")
 
 typedef enum loss_concept {
@@ -97,6 +98,8 @@ void ledger_add_n(ledger *l, loss_stage stage, loss_concept concept, const char 
 void ledger_drop(ledger *l, loss_stage stage, loss_concept concept, const char *carried_as);
 void ledger_merge(ledger *to, const ledger *from);
 bool ledger_lost(const ledger *l); /* anything not carried? */
+/* The first entry that says that the input was damaged or not whole; NULL: it was sound. */
+const loss *ledger_damage(const ledger *l);
 
 const char *loss_name(loss_concept c);
 const char *loss_what(loss_concept c);

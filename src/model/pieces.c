@@ -101,8 +101,7 @@ static bool hand_on(cutter *x, size_t from, size_t to, model_each *each, void *w
     return ok;
 }
 
-bool model_pieces(const model *m, size_t max_bytes, const arena *a, model_each *each, void *who,
-                  err *e)
+bool model_pieces(const model *m, size_t max_bytes, arena *a, model_each *each, void *who, err *e)
 {
     arena stacks = arena_beside(a);
     cutter x = {.m = m, .max_bytes = max_bytes, .work = arena_beside(a)};

@@ -10,5 +10,5 @@ typedef bool model_each(void *who, const model *piece, err *e);
  * and the entries of the dictionary that it uses.  A piece ends before the profile with which its columns and stacks would need
  * more than max_bytes; a profile is never split, so that one that is larger is a piece of its own.  A model that fits is
  * handed on as it is.  Scratch memory has the budget of `a`.  ERR_LIMIT: it is spent. */
-NODISCARD bool model_pieces(const model *m, size_t max_bytes, const arena *a, model_each *each,
-                            void *who, err *e);
+NODISCARD bool model_pieces(const model *m, size_t max_bytes, arena *a, model_each *each, void *who,
+                            err *e);

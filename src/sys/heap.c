@@ -1,7 +1,9 @@
 #include "sys/heap.h"
 
 #include "base/ban.h"
+#include <inttypes.h>
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -27,4 +29,28 @@ void heap_in_huge_pages(void)
     uintptr_t end = (uintptr_t)sbrk(0);
     if (begin < end) (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
     mallopt(M_TOP_PAD, 64 * 1024);
+}
+
+/* memory.max of our own control group (version 2); UINT64_MAX: none, or "max". */
+static uint64_t group_limit(void)
+{
+    char path[512] = "", file[600];
+    uint64_t limit = UINT64_MAX;
+    FILE *f = fopen("/proc/self/cgroup", "re");
+    bool own = f && fscanf(f, "0::%511[^\n]", path) == 1;
+    if (f) fclose(f);
+    if (!own) return limit;
+    snprintf(file, sizeof file, "/sys/fs/cgroup%s/memory.max", path);
+    f = fopen(file, "re");
+    if (f && fscanf(f, "%" SCNu64, &limit) != 1) limit = UINT64_MAX;
+    if (f) fclose(f);
+    return limit;
+}
+
+uint64_t heap_machine_bytes(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    uint64_t all = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
+    uint64_t group = group_limit();
+    return group < all ? group : all;
 }

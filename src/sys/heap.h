@@ -7,3 +7,6 @@
  * of 1.2 MB a third of all time.  Called first in main(), by the program only: a library leaves the heap
  * to its host.  Where there are no huge pages nothing changes. */
 void heap_in_huge_pages(void);
+
+/* Memory that this process could use: the machine's, or the limit of its control group when that is lower. */
+uint64_t heap_machine_bytes(void);

@@ -40,6 +40,7 @@ typedef struct room {
     arena *a;
     uint8_t *p;
     size_t n, cap, max;
+    size_t packed; /* bytes of the outermost layer when max is their allowance; 0: max was given */
     err *e;
 } room;
 
@@ -56,13 +57,21 @@ static bool room_grow(room *r, size_t cap)
     return true;
 }
 
+static bool room_ends(room *r)
+{
+    if (r->packed && r->max < UNPACK_MAX_BYTES)
+        err_set(r->e, ERR_LIMIT,
+                "%zu compressed bytes become more than %zu, over %d times their size", r->packed,
+                r->max, UNPACK_MAX_RATIO);
+    else
+        err_set(r->e, ERR_LIMIT, "decompressed size passes the limit of %zu bytes", r->max);
+    return err_hint(r->e, "--max-bytes");
+}
+
 /* Room for at least one more byte than there is. */
 static bool room_double(room *r)
 {
-    if (r->cap == r->max) {
-        err_set(r->e, ERR_LIMIT, "decompressed size passes the limit of %zu bytes", r->max);
-        return err_hint(r->e, "--max-bytes");
-    }
+    if (r->cap == r->max) return room_ends(r);
     return room_grow(r, r->cap > r->max / 2 ? r->max : r->cap * 2);
 }
 
@@ -133,9 +142,10 @@ static uint64_t claimed(codec c, str in)
     return n >= ZSTD_CONTENTSIZE_ERROR ? 0 : n;
 }
 
-bool unpack_layer(codec c, str in, size_t max, arena *a, str *out, err *e)
+static bool take_layer(codec c, str in, room r, str *out)
 {
-    room r = {.a = a, .max = max, .e = e};
+    err *e = r.e;
+    size_t max = r.max;
     if (!room_first(&r, claimed(c, in), in.n)) return false;
     struct libdeflate_decompressor *gz = c == CODEC_GZIP ? libdeflate_alloc_decompressor() : NULL;
     ZSTD_DCtx *zs = c == CODEC_ZSTD ? ZSTD_createDCtx() : NULL;
@@ -157,19 +167,34 @@ bool unpack_layer(codec c, str in, size_t max, arena *a, str *out, err *e)
     libdeflate_free_decompressor(gz);
     ZSTD_freeDCtx(zs);
     if (!ok) return false;
-    arena_trim(a, r.p, r.cap, r.n);
+    arena_trim(r.a, r.p, r.cap, r.n);
     *out = (str){(const char *)r.p, r.n};
     return true;
+}
+
+bool unpack_layer(codec c, str in, size_t max, arena *a, str *out, err *e)
+{
+    return take_layer(c, in, (room){.a = a, .max = max, .e = e}, out);
+}
+
+size_t unpack_allowance(size_t packed)
+{
+    size_t n;
+    if (ckd_mul(&n, packed, (size_t)UNPACK_MAX_RATIO) || n > UNPACK_MAX_BYTES)
+        return UNPACK_MAX_BYTES;
+    return n < UNPACK_FREE_BYTES ? UNPACK_FREE_BYTES : n;
 }
 
 bool unpack(str in, size_t max_bytes, arena *a, unpacked *out, err *e)
 {
     *out = (unpacked){.bytes = in};
-    size_t max = max_bytes ? max_bytes : UNPACK_MAX_BYTES;
+    room r = {.a = a, .e = e};
+    r.max = max_bytes ? max_bytes : unpack_allowance(in.n);
+    r.packed = max_bytes ? 0 : in.n;
     for (codec c; (c = codec_detect(out->bytes)) != CODEC_NONE;) {
         if (out->n_layers == UNPACK_MAX_LAYERS)
             return err_set(e, ERR_LIMIT, "more than %d layers of compression", UNPACK_MAX_LAYERS);
-        if (!unpack_layer(c, out->bytes, max, a, &out->bytes, e)) return false;
+        if (!take_layer(c, out->bytes, r, &out->bytes)) return false;
         out->layers[out->n_layers++] = c;
     }
     return true;

@@ -14,6 +14,11 @@ typedef enum codec { CODEC_NONE, CODEC_GZIP, CODEC_ZSTD } codec;
 enum {
     UNPACK_MAX_LAYERS = 4,       /* gzip in gzip in zstd ... */
     UNPACK_MAX_BYTES = 1u << 30, /* default cap on the decompressed size */
+    /* Memory and time follow the size of the compressed input, too: an input that nobody gave another
+     * cap may become UNPACK_MAX_RATIO times as large, and UNPACK_FREE_BYTES in any case.  Real profiles
+     * stay under 60:1; gzip reaches 1032:1 with zeros. */
+    UNPACK_MAX_RATIO = 256,
+    UNPACK_FREE_BYTES = 64 << 20,
 };
 
 codec codec_detect(str head);    /* from the first 4 bytes */
@@ -26,8 +31,11 @@ typedef struct unpacked {
     size_t n_layers; /* outermost first */
 } unpacked;
 
+/* How much may come out of `packed` compressed bytes when nobody gave a cap. */
+size_t unpack_allowance(size_t packed);
+
 /* Takes every layer of compression off `in`.  At most max_bytes come out of a layer (0 means
- * UNPACK_MAX_BYTES).  ERR_MALFORMED (cut off, checksum, damaged) with the byte in the layer that
+ * unpack_allowance(in.n)).  ERR_MALFORMED (cut off, checksum, damaged) with the byte in the layer that
  * is broken, ERR_LIMIT at the cap, the layers or the arena's budget. */
 NODISCARD bool unpack(str in, size_t max_bytes, arena *a, unpacked *out, err *e);
 

@@ -9,8 +9,8 @@
  *           LOOK      survivors of a tie: 256 elements, and how many entries the tables have
  *           STUDY     survivors again: 4096 elements, the tags of all others
  *
- * The next pass runs only when the one before leaves nobody whose indices land in their tables.  If no
- * pass does, ranges are left out: broken data, and the decoder says where. */
+ * The next pass runs only when the one before leaves nobody whose indices land in their tables, and whose payloads have a format.
+ * If no pass does, payloads may lack one, then ranges are left out: broken data, and the decoder says where. */
 #include "wire/layout.h"
 
 #include "base/hash.h"
@@ -77,6 +77,7 @@ typedef struct probe {
     uint64_t at;
     char why[128], where[128];
     char range[160]; /* first index outside its table; "" */
+    char odd[64];    /* a payload without its format: weaker than an index; "" */
     char newer[64];  /* first unknown field; "" */
 } probe;
 
@@ -255,8 +256,8 @@ static void check_table(probe *p, unsigned kind)
 /* Both or none (P-53): a profile_id read as a payload has no format. */
 static void check_payload(probe *p, const message_desc *m, bool payload, bool format)
 {
-    if (p->range[0] || !payload || format) return;
-    out_of_range(p, "%s.original_payload comes without its format", m->name);
+    if (p->odd[0] || !payload || format) return;
+    snprintf(p->odd, sizeof p->odd, "%s.original_payload comes without its format", m->name);
 }
 
 /* ---- rule (c): values or attribute indices? ---- */
@@ -652,11 +653,17 @@ static void run_all(candidates *c, uint32_t who, pass how, round r, const uint8_
     }
 }
 
-static uint32_t in_range(const candidates *c)
+/* What must be right beside the shape. */
+typedef enum demand { DEMAND_NOTHING, DEMAND_RANGES, DEMAND_FORMATS, DEMAND_COUNT } demand;
+
+static uint32_t meets(const candidates *c, demand d)
 {
     uint32_t set = 0;
-    for (layout l = LAYOUT_1_3; l < LAYOUT_COUNT; l++)
-        if ((c->fits & bit(l)) && !c->p[l].range[0]) set |= bit(l);
+    for (layout l = LAYOUT_1_3; l < LAYOUT_COUNT; l++) {
+        bool ok =
+            (d < DEMAND_RANGES || !c->p[l].range[0]) && (d < DEMAND_FORMATS || !c->p[l].odd[0]);
+        if ((c->fits & bit(l)) && ok) set |= bit(l);
+    }
     return set;
 }
 
@@ -677,7 +684,10 @@ static void unique_text(const candidates *c, layout_verdict *v)
     layout l = v->layout, other = l == LAYOUT_CURRENT ? l - 1 : l + 1;
     const probe *p = &c->p[other];
     snprintf(v->evidence, sizeof v->evidence, "only %s fits; not %s: %s", layout_name(l),
-             layout_name(other), p->failed ? p->why : p->range);
+             layout_name(other),
+             p->failed     ? p->why
+             : p->range[0] ? p->range
+                           : p->odd);
 }
 
 static void settle(const candidates *c, layout_verdict *v)
@@ -749,7 +759,7 @@ static bool any_cut(const candidates *c)
 }
 
 /* Looks closer until one is left, nobody is, or everything was seen. */
-static bool try_pass(candidates *c, pass how, bool ranges, const uint8_t *in, size_t n,
+static bool try_pass(candidates *c, pass how, demand d, const uint8_t *in, size_t n,
                      layout_verdict *v)
 {
     uint32_t who = everybody;
@@ -760,7 +770,7 @@ static bool try_pass(candidates *c, pass how, bool ranges, const uint8_t *in, si
     }
     for (round r = GLANCE; r < ROUND_COUNT && who; r++) {
         run_all(c, who, how, r, in, n);
-        who = ranges ? in_range(c) : c->fits;
+        who = meets(c, d);
         /* Nothing is mistaken for the current layout at a glance; an old one may still be. */
         if (who == bit(LAYOUT_CURRENT) || !any_cut(c)) break;
         if (r > GLANCE && (one(who) || (newest(who) == LAYOUT_1_10 && c->p[LAYOUT_1_10].says_v10)))
@@ -782,10 +792,10 @@ static void detect(const void *in, size_t n, bool brief, layout_verdict *v)
     const uint8_t *p = in && n ? in : nothing;
     candidates c; /* run_all sets what it runs */
     c.fits = 0, c.brief = brief;
-    for (unsigned ranges = 2; ranges-- > 0;)
+    for (demand d = DEMAND_COUNT; d-- > DEMAND_NOTHING;)
         for (pass how = PASS_STRICT; how < PASS_COUNT; how++) {
             *v = (layout_verdict){0};
-            if (try_pass(&c, how, ranges, p, n, v)) return;
+            if (try_pass(&c, how, d, p, n, v)) return;
         }
     run_all(&c, everybody, PASS_LOOSE, LOOK, p, n); /* who fits longest needs more than a glance */
     none(&c, v);

@@ -156,33 +156,73 @@ static bool next_whole(frames *f, payload *p, err *e)
     return true;
 }
 
+/* What a compressed frame may become: the limit of a payload, and what is left of the allowance of all. */
+static size_t room_for(const frames *f)
+{
+    size_t all = unpack_allowance((size_t)(f->base + f->n));
+    size_t rest = all > f->unpacked ? all - (size_t)f->unpacked : 1;
+    return rest < f->max_payload ? rest : f->max_payload;
+}
+
 static bool unwrap(frames *f, payload *p, err *e)
 {
     unpacked u;
-    if (!unpack(p->bytes, f->max_payload, f->a, &u, e)) {
+    if (!unpack(p->bytes, room_for(f), f->a, &u, e)) {
         err_in(e, "payload[%" PRIu64 "]", f->index);
         return fail(f);
     }
+    if (u.n_layers) f->unpacked += u.bytes.n;
     p->bytes = u.bytes;
     p->packed = u.n_layers > 0;
     p->kind = looks_like_json(u.bytes) ? PAYLOAD_JSON : PAYLOAD_PROTOBUF;
     return true;
 }
 
+/* Leaves *n at the length of the next frame that holds something; false at the end or on failure. */
+static bool skip_empty(frames *f, size_t *n, err *e)
+{
+    for (*n = 0;;) {
+        if (!fill(f, 4, e) || left(f) < 4) return false;
+        if ((*n = u32_be(f->p + f->at))) return true;
+        f->at += 4;
+        f->empty++;
+        f->zeros += 4;
+    }
+}
+
+/* Behind whole payloads the caller may take the rest for lost. */
+static bool cut_is_end(frames *f)
+{
+    f->cut = f->salvage && f->index;
+    f->cut_at = offset(f);
+    return f->cut;
+}
+
+static bool stream_ends(frames *f, err *e)
+{
+    if (f->failed) return false;
+    size_t n = left(f);
+    if (n ? cut_is_end(f) : f->index || !f->empty) return false;
+    if (n)
+        err_at(e, ERR_MALFORMED, offset(f), "frame length is cut off: %zu of 4 bytes", n);
+    else
+        err_set(e, ERR_MALFORMED, "%" PRIu64 " empty frame%s and nothing else", f->empty,
+                f->empty == 1 ? "" : "s");
+    return fail(f);
+}
+
 static bool next_length(frames *f, payload *p, err *e)
 {
-    if (!fill(f, 4, e) || left(f) == 0) return false;
-    if (left(f) < 4) {
-        err_at(e, ERR_MALFORMED, offset(f), "frame length is cut off: %zu of 4 bytes", left(f));
-        return fail(f);
-    }
-    size_t n = u32_be(f->p + f->at);
+    size_t n;
+    if (!skip_empty(f, &n, e)) return stream_ends(f, e);
     if (f->from && n > f->max_payload) return too_large(f, e);
     if (!fill(f, 4 + n, e)) return false;
     if (left(f) - 4 < n) {
+        if (cut_is_end(f)) return false;
         err_at(e, ERR_MALFORMED, offset(f), "frame wants %zu bytes, %zu are left", n, left(f) - 4);
         return fail(f);
     }
+    f->zeros = 0;
     f->at += 4;
     *p = (payload){.bytes = {f->p + f->at, n}, .offset = offset(f)};
     f->at += n;
@@ -246,9 +286,18 @@ static bool next_json(frames *f, payload *p, err *e)
         if (!fill(f, left(f) + CHUNK, e)) return false;
     }
     size_t n = j.done ? j.i : left(f);
-    *p = (payload){.bytes = {f->p + f->at, n}, .offset = offset(f), .kind = PAYLOAD_JSON};
+    *p = (payload){
+        .bytes = {f->p + f->at, n}, .offset = offset(f), .kind = PAYLOAD_JSON, .cut = !j.done};
     f->at += n;
     return true;
+}
+
+static bool too_many_tiny(frames *f, err *e)
+{
+    err_at(e, ERR_LIMIT, offset(f),
+           "more than %d payloads of fewer than %d bytes: no stream of profiles", FRAMES_MAX_TINY,
+           FRAMES_TINY);
+    return fail(f);
 }
 
 bool frames_more(const frames *f)
@@ -269,6 +318,8 @@ bool frames_next(frames *f, payload *p, err *e)
     bool more = f->framing == FRAMING_LENGTHS ? next_length(f, p, e)
                 : f->framing == FRAMING_JSON  ? next_json(f, p, e)
                                               : next_whole(f, p, e);
-    if (more) p->index = f->index++;
-    return more;
+    if (!more) return false;
+    if (p->bytes.n < FRAMES_TINY && ++f->tiny > FRAMES_MAX_TINY) return too_many_tiny(f, e);
+    p->index = f->index++;
+    return true;
 }

@@ -9,6 +9,9 @@
  * protobuf tag would be field 0 and so begins no message; longer frames are believed when their
  * lengths tile the input exactly.  JSON begins with `{` (after blanks: and a quoted key).
  *
+ * An empty frame is skipped: it holds nothing, and a file system that lost its data leaves zeros, which
+ * would be a million of them.  An input that has only empty frames is refused.
+ *
  *     for (payload p; frames_next(&f, &p, e);) ...
  *     frames_close(&f); return frames_ok(&f);
  */
@@ -22,8 +25,14 @@
 typedef enum framing { FRAMING_NONE, FRAMING_LENGTHS, FRAMING_JSON } framing;
 typedef enum payload_kind { PAYLOAD_PROTOBUF, PAYLOAD_JSON } payload_kind;
 
-/* Default of --max-payload: what one payload of a stream may need in memory. */
-enum { FRAMES_MAX_PAYLOAD = 256 << 20 };
+enum {
+    FRAMES_MAX_PAYLOAD =
+        256 << 20, /* default of --max-payload: what one payload may need in memory */
+    /* Every payload costs a decoder, however small.  No profile with a sample has fewer than
+     * FRAMES_TINY bytes, so a stream of more than FRAMES_MAX_TINY such payloads is something else. */
+    FRAMES_TINY = 48,
+    FRAMES_MAX_TINY = 1 << 16,
+};
 
 typedef struct payload {
     str bytes;       /* without its frame and compression */
@@ -31,6 +40,7 @@ typedef struct payload {
     uint64_t index;  /* 0, 1, 2 ... */
     payload_kind kind;
     bool packed; /* it was compressed inside its frame: places in it are not places of the input */
+    bool cut;    /* JSON that ends before its last bracket */
 } payload;
 
 /* Looks at the first bytes; `whole` says that they are all there is. */
@@ -44,8 +54,17 @@ typedef struct frames {
     uint64_t base;     /* input bytes before p */
     uint64_t index;    /* of the next payload */
     size_t max_payload;
-    arena *a; /* takes decompressed payloads */
+    arena *a;          /* takes decompressed payloads */
+    uint64_t unpacked; /* bytes that compressed frames became so far: all share one allowance */
+    uint64_t empty;    /* empty frames */
+    uint64_t zeros;    /* bytes of those behind the last payload */
+    unsigned tiny;
     bool started, ended, failed;
+    /* Set by the caller: behind a whole payload the rest of a frame that was cut off is the end, and `cut` says so.  Otherwise it is
+     * an error. */
+    bool salvage;
+    bool cut;
+    uint64_t cut_at; /* where the frame begins */
 } frames;
 
 /* Over memory, which is only viewed.  max_payload 0 means FRAMES_MAX_PAYLOAD; it bounds what a

@@ -202,10 +202,28 @@ static inline void pt_head(const pt *t, buf *b)
     }
 }
 
-/* Mappings in order, each different one once: the first is the main binary. */
+/* Is a location of some sample in it? */
+static inline bool pt_mapping_used(const pt *t, uint64_t id)
+{
+    for (size_t i = 0; i < t->samples.n; i++) {
+        uint64_t *list;
+        size_t n = pt_list(t->samples.v[i].body, 1, &list);
+        bool found = false;
+        for (size_t k = 0; k < n && !found; k++) {
+            const pt_message *l = pt_by_id(&t->locations, list[k]);
+            found = l && l->v[2] == id;
+        }
+        free(list);
+        if (found) return true;
+    }
+    return false;
+}
+
+/* Mappings that are in use, in order, each different one once. */
 static inline void pt_mappings(const pt *t, buf *b)
 {
     for (size_t i = 0; i < t->mappings.n; i++) {
+        if (!pt_mapping_used(t, t->mappings.v[i].v[1])) continue;
         buf one = {0};
         buf_putc(&one, '\n');
         pt_mapping(t, &one, &t->mappings.v[i]);

@@ -164,6 +164,28 @@ static void reserve_makes_one_block(void **state)
     arena_free(&a);
 }
 
+/* Scratch beside an arena is part of its budget while it lives. */
+static void beside_shares_the_budget(void **state)
+{
+    (void)state;
+    arena a = {.budget = 1024};
+    assert_non_null(arena_alloc(&a, 512));
+    arena one = arena_beside(&a), two = arena_beside(&one);
+    assert_non_null(arena_alloc(&one, 256));
+    assert_non_null(arena_alloc(&two, 128));
+    assert_null(arena_alloc(&two, 256));
+    assert_null(arena_alloc(&a, 256));
+    assert_non_null(arena_alloc(&a, 128));
+    arena_free(&two);
+    arena_reset(&one);
+    assert_non_null(arena_alloc(&a, 256));
+    assert_null(arena_alloc(&one, 256));
+    arena_free(&one);
+    arena_free(&a);
+    assert_non_null(arena_alloc(&a, 1024)); /* nothing is lent any more */
+    arena_free(&a);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -176,6 +198,7 @@ int main(void)
         cmocka_unit_test(trim_gives_the_tail_back),
         cmocka_unit_test(same_shape_again_needs_no_malloc),
         cmocka_unit_test(reserve_makes_one_block),
+        cmocka_unit_test(beside_shares_the_budget),
     };
     return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
 }

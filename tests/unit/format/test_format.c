@@ -1,3 +1,4 @@
+#include "format/foreign.h"
 #include "format/format.h"
 
 #include "query/facts.h"
@@ -262,6 +263,127 @@ static void test_stream_memory_stays(void **state)
     buf_free(&framed);
 }
 
+/* ---- files of others ---- */
+
+#define HEAD(bytes)                                                                                \
+    {                                                                                              \
+        bytes, sizeof bytes - 1                                                                    \
+    }
+
+static const struct {
+    str head;
+    const char *says;
+} foreigners[] = {
+    {HEAD("go 1.24 trace\0\0\0\x01"), "a Go execution trace: `go tool trace -pprof=sched"},
+    {HEAD("JAVA PROFILE 1.0.2\0"), "a Java heap dump (HPROF)"},
+    {HEAD("# callgrind format\nversion: 1\n"), "a Callgrind profile: https://www.speedscope.app"},
+    {HEAD("version: 1\ncreator: xdebug\nevents: Time\n"), "a profile in Callgrind's format"},
+    {HEAD("desc: --massif-out-file=x\ncmd: ./a\nsnapshot=0\n"), "a Massif profile"},
+    {HEAD("desc: I1 cache: 32768 B\ncmd: ./a\nevents: Ir\n"), "a Cachegrind profile"},
+    {HEAD("{\"dhatFileVersion\":2\n,\"mode\":\"heap\""), "a DHAT profile"},
+    {HEAD("v 10400 3\nX ./a\nI 1000 5e27ec\n"), "a heaptrack recording: `heaptrack_print -F"},
+    {HEAD("gmon\x01\0\0\0"), "a gprof recording (gmon.out)"},
+    {HEAD("Flat profile:\n\nEach sample"), "a gprof report"},
+    {HEAD("\xfb\x29\x03\xfa\x08<string>"), "a cProfile recording (pstats): `flameprof"},
+    {HEAD("SIMPLEPERF\x01\0X\0\0\0"), "a simpleperf report"},
+    {HEAD("Nettrace\x14\0\0\0!FastSerialization.1"), "a .NET trace (nettrace): `dotnet-trace"},
+    {HEAD("Running Time\tSelf (ms)\t\tSymbol Name\n"), "a call tree copied from Instruments"},
+    {HEAD("<?xml version=\"1.0\"?>\n<trace-query-result>"), "an xctrace export (Instruments)"},
+    {HEAD("Analysis of sampling app (pid 1)"), "a macOS sample report"},
+    {HEAD("CPU     ID                    FUNCTION:NAME\n"), "output of DTrace"},
+    {HEAD("Attaching 1 probe...\n@[\n    main+12\n]: 3\n"), "output of bpftrace"},
+    {HEAD("@ inst_retired.any [35705 samples]\n\n20.86%"), "output of pmcstat"},
+    {HEAD("2024-01-01 00:00:00\nFull thread dump OpenJDK"), "a Java thread dump"},
+    {HEAD("goroutine 41 [running]:\nruntime/pprof"), "a dump of goroutines"},
+    {HEAD("v8-version,6,0,287,53,0\n"), "a log of V8 (--prof)"},
+    {HEAD("{\"version\":1.2,\"mode\":\"wall\",\"gc_samples\":4"), "a stackprof dump in JSON"},
+    {HEAD("\x04\x08{\x0d:\x0cversion"), "a stackprof dump: `stackprof --stackcollapse"},
+    {HEAD("SLOW\xf3\0\x20\0"), "an Android method trace"},
+    {HEAD("\n\x1e\x50\0\x82\x47\x7a\x76\xb2\x8d\x42\xba\x81\xdc\x33\x32"), "a Perfetto trace"},
+    {HEAD("\x7f"
+          "ELF\2\1\1\0\0\0\0\0\0\0\0\0\4\0\x3e\0"),
+     "a core dump: `gdb"},
+    {HEAD("\x7f"
+          "ELF\2\1\1\0\0\0\0\0\0\0\0\0\3\0\x3e\0"),
+     "an ELF program or library"},
+    {HEAD("\xcf\xfa\xed\xfe\x07\0\0\1"), "a Mach-O program or library, not a profile"},
+    {HEAD("MZ\x90\0\0\0PE\0\0"), "a Windows program or library"},
+    {HEAD("\0"
+          "asm\1\0\0\0"),
+     "a WebAssembly module"},
+    {HEAD("\xfd"
+          "7zXZ\0\0\4"),
+     "an xz archive: `xz -d` unpacks it"},
+    {HEAD("BZh91AY&SY\x12\x34"), "a bzip2 archive: `bzip2 -d` unpacks it"},
+    {HEAD("\x04\x22\x4d\x18\x64\x40"), "an lz4 archive"},
+    {HEAD("PK\x03\x04\x14\0"), "a zip archive: `unzip` unpacks it"},
+    {HEAD("7z\xbc\xaf\x27\x1c\0\4"), "a 7-Zip archive"},
+    {HEAD("SQLite format 3\0\x10\0"), "an SQLite database"},
+    {HEAD("\x89PNG\r\n\x1a\n"), "a PNG picture, not a profile"},
+    {HEAD("\xff\xd8\xff\xe0\0\x10JFIF"), "a JPEG picture"},
+    {HEAD("%PDF-1.7\n"), "a PDF document"},
+    {HEAD("<?xml version=\"1.0\"?>\n<svg width=\"1\">"), "an SVG picture"},
+    {HEAD("<!DOCTYPE html>\n<html>"), "a web page"},
+    {HEAD("\n\n \n"), "nothing but blanks"},
+};
+
+/* The library and /upload give these texts, too: they name no option of ours. */
+static void test_foreign_files(void **state)
+{
+    (void)state;
+    assert_true(ARRAY_LEN(foreigners) >= 30);
+    for (size_t i = 0; i < ARRAY_LEN(foreigners); i++) {
+        arena a = {0};
+        document d;
+        err e = {0};
+        char text[400];
+        if (format_read(foreigners[i].head, NULL, &a, &d, &e))
+            fail_msg("%s was read as %s", foreigners[i].says, d.format->name);
+        err_text_plain(&e, text, sizeof text);
+        if (e.code != ERR_UNSUPPORTED || !strstr(text, foreigners[i].says))
+            fail_msg("%s: says `%s`", foreigners[i].says, text);
+        if (strstr(text, "--from") || strstr(text, "kiln formats")) fail_msg("%s", text);
+        arena_free(&a);
+    }
+    err e = {0};
+    char text[400];
+    foreign_refuse(STR("hello"), &e);
+    assert_string_equal(err_text_plain(&e, text, sizeof text), "no format that kiln knows");
+}
+
+/* Fields that nobody knows and no sample: something else, or newer than we are. */
+static void test_unknown_and_empty_is_not_fine(void **state)
+{
+    (void)state;
+    static const char unknown[] = "\x0a\x09\x12\x07\x12\x05\xf2\x07\x02hi";
+    arena a = {0};
+    document d;
+    err e = {0};
+    assert_false(format_read((str){unknown, sizeof unknown - 1}, NULL, &a, &d, &e));
+    assert_int_equal(e.code, ERR_MALFORMED);
+    assert_non_null(strstr(e.msg, "no sample, and 1 field that otlp"));
+    arena_free(&a);
+}
+
+static void test_zeros_and_names(void **state)
+{
+    (void)state;
+    static const char zeros[4096];
+    fails((str){zeros, sizeof zeros}, NULL, ERR_MALFORMED,
+          "nothing but 4096 zero bytes: a file system leaves such files after a crash");
+    buf gz = packed(CODEC_GZIP, (str){zeros, sizeof zeros});
+    fails(buf_view(&gz), NULL, ERR_MALFORMED,
+          "nothing but 4096 zero bytes: a file system leaves such files after a crash");
+    buf_free(&gz);
+    /* Folded stacks without attributes are `collapsed`, too: the name decides. */
+    str text = STR("main;a 1\nmain;b 2\n");
+    assert_ptr_equal(format_detect_named(text, STR("x")), &format_folded);
+    assert_ptr_equal(format_detect_named(text, STR("x.collapsed")), &format_collapsed);
+    assert_ptr_equal(format_detect_named(text, STR("x.collapsed.gz")), &format_collapsed);
+    assert_ptr_equal(format_detect_named(text, STR("x.arrays")), &format_folded); /* it is none */
+    assert_ptr_equal(format_detect_named(example.bytes, STR("x.arrays")), &format_otlp);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -284,6 +406,9 @@ int main(void)
         cmocka_unit_test(test_errors_know_their_place),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_stream_memory_stays),
+        cmocka_unit_test(test_foreign_files),
+        cmocka_unit_test(test_unknown_and_empty_is_not_fine),
+        cmocka_unit_test(test_zeros_and_names),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_payloads_of_any_format),
         cmocka_unit_test(test_forced_inside_frames),

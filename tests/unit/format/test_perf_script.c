@@ -232,6 +232,52 @@ static void test_write_losses(void **state)
     buf_free(&out), arena_free(&a);
 }
 
+static void put_sample(builder *b, uint64_t time, int64_t value, uint32_t n_times)
+{
+    builder_sample(b,
+                   &(sample){.times = &time, .n_times = n_times, .values = &value, .n_values = 1});
+}
+
+/* Readers count blocks and stop at a time that goes back: in order over all profiles, a time in each, and types of the same samples
+ * once. */
+static void test_write_order(void **state)
+{
+    (void)state;
+    arena a = {0};
+    builder b;
+    model m;
+    err e = {0};
+    assert_true(builder_init(&b, &a));
+    static const char *const types[][2] = {
+        {"cycles", "count"}, {"samples", "count"}, {"cpu", "nanoseconds"}};
+    for (size_t i = 0; i < 3; i++) {
+        profile *p = builder_profile(&b);
+        p->sample_type = (value_type){builder_string(&b, str_of(types[i][0])),
+                                      builder_string(&b, str_of(types[i][1]))};
+        p->time_unix_nano = 100, p->duration_nano = 8;
+        if (i) { /* no times: spread over the window */
+            put_sample(&b, 0, 7, 0);
+            put_sample(&b, 0, 8, 0);
+        } else {
+            put_sample(&b, 103, 1, 1);
+            put_sample(&b, 101, 2, 1);
+        }
+    }
+    assert_true(builder_finish(&b, &m, &e));
+    ledger l = {0};
+    buf out = {0};
+    assert_true(
+        format_perf_script.write(&format_perf_script, &m, &(write_opts){.ledger = &l}, &out, &e));
+    buf_putc(&out, 0);
+    assert_string_equal(out.p, ":0     0/0         0.000000100:          7 cpu: \n\n"
+                               ":0     0/0         0.000000101:          2 cycles: \n\n"
+                               ":0     0/0         0.000000103:          1 cycles: \n\n"
+                               ":0     0/0         0.000000104:          8 cpu: \n\n");
+    assert_int_equal(lost(&l, LOSS_TIMESTAMP), 2);
+    assert_true(lost(&l, LOSS_VALUE_TYPE));
+    buf_free(&out), arena_free(&a);
+}
+
 static void test_tolerance(void **state)
 {
     (void)state;
@@ -275,6 +321,21 @@ static void test_detect(void **state)
                                          "just text\nand more"};
     for (size_t i = 0; i < ARRAY_LEN(others); i++)
         assert_int_equal(format_perf_script.detect(str_of(others[i])), 0);
+    /* -F prints what it is told to. */
+    static const char *const fewer[] = {
+        "dd 12 cycles: \n\t    414b3b read (/lib/libc.so)\n\n", /* comm,tid,event,ip,sym,dso */
+        "dd 12/12 \n\t    414b3b read (/lib/libc.so)\n\n",      /* comm,pid,tid,ip,sym,dso */
+        "\ndd    12 \n\t    414b3b read\n\t    1 main\n\n", /* comm,tid,ip,sym; a blank line first */
+        "V8 Worker 12 [001] \n\t    414b3b read (/lib/libc.so)\n\n", /* comm,tid,cpu,ip,sym,dso */
+    };
+    for (size_t i = 0; i < ARRAY_LEN(fewer); i++) {
+        result r;
+        assert_ptr_equal(format_detect(str_of(fewer[i])), &format_perf_script);
+        read_into(str_of(fewer[i]), (read_opts){0}, 0, &r);
+        assert_true(r.ok);
+        assert_int_equal(r.m.profiles.v[0].n_samples, 1);
+        arena_free(&r.a);
+    }
 }
 
 static void test_cut_and_out_of_memory(void **state)
@@ -306,10 +367,15 @@ static void test_cut_and_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_heads),        cmocka_unit_test(test_frames),
-        cmocka_unit_test(test_read),         cmocka_unit_test(test_write),
-        cmocka_unit_test(test_write_losses), cmocka_unit_test(test_tolerance),
-        cmocka_unit_test(test_detect),       cmocka_unit_test(test_cut_and_out_of_memory),
+        cmocka_unit_test(test_heads),
+        cmocka_unit_test(test_frames),
+        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_write),
+        cmocka_unit_test(test_write_losses),
+        cmocka_unit_test(test_tolerance),
+        cmocka_unit_test(test_write_order),
+        cmocka_unit_test(test_detect),
+        cmocka_unit_test(test_cut_and_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,7 @@ static const read_case cases[] = {
      FILE_OF(EVENTED("none", "", "[" O(0, 0) "," O(1, 2) "," C(1, 3) "," C(0, 4) "]")),
      "samples/count interval=true\n a 2\n a;b<x.js>:3:4 1\n a 1\n", NULL},
     {"frames that are never closed", FILE_OF(EVENTED("none", "\"endValue\":100,", "[" O(0, 0) "]")),
-     "samples/count interval=true\n a 100\n", "truncated 1"},
+     "samples/count interval=true\n a 100\n", "nesting 1"},
     {"scope, name, active profile",
      "{\"exporter\":\"py-spy@0.4\",\"name\":\"n\",\"activeProfileIndex\":1," FRAMES
      ",\"profiles\":[" SAMPLED("none", "\"name\":\"1\",", "[]",

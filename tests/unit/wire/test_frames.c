@@ -45,7 +45,13 @@ static const struct {
     {"nothing", {"", 0}, FRAMING_NONE, "pb@0:;", NULL},
     {"one frame", {"\0\0\0\4\x0a\x02hi", 8}, FRAMING_LENGTHS, "pb@4:\x0a\x02hi;", NULL},
     {"two frames", {"\0\0\0\1a\0\0\0\2bc", 11}, FRAMING_LENGTHS, "pb@4:a;pb@9:bc;", NULL},
-    {"an empty frame", {"\0\0\0\0\0\0\0\1z", 9}, FRAMING_LENGTHS, "pb@4:;pb@8:z;", NULL},
+    {"an empty frame", {"\0\0\0\0\0\0\0\1z", 9}, FRAMING_LENGTHS, "pb@8:z;", NULL},
+    {"nothing but empty frames",
+     {"\0\0\0\0\0\0\0\0", 8},
+     FRAMING_LENGTHS,
+     "",
+     "2 empty frames and nothing else"},
+    {"zeros behind a frame", {"\0\0\0\1z\0\0\0\0", 9}, FRAMING_LENGTHS, "pb@4:z;", NULL},
     {"JSON in frames",
      {"\0\0\0\2{}\0\0\0\4\x0a\x02hi", 14},
      FRAMING_LENGTHS,
@@ -105,6 +111,46 @@ static void test_cases(void **state)
             arena_free(&a);
         }
     }
+}
+
+/* Every payload costs a decoder: a stream of nothing but tiny ones ends at a named limit, in frames and as JSON lines. */
+static void test_tiny_payloads_are_counted(void **state)
+{
+    (void)state;
+    static const str kinds[] = {{"\0\0\0\2\x0a\0", 6}, {"{}\n", 3}};
+    for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
+        buf in = {0};
+        for (int i = 0; i <= FRAMES_MAX_TINY; i++) buf_str(&in, kinds[k]);
+        arena a = {0};
+        frames f = frames_of(buf_view(&in), 0, &a);
+        err e = {0};
+        unsigned n = 0;
+        for (payload p; frames_next(&f, &p, &e);) n++;
+        assert_int_equal(n, FRAMES_MAX_TINY);
+        assert_int_equal(e.code, ERR_LIMIT);
+        buf_free(&in);
+        arena_free(&a);
+    }
+}
+
+/* Whole payloads before a cut are all there is when the caller salvages; the place of the cut is known. */
+static void test_salvage(void **state)
+{
+    (void)state;
+    static const char in[] = "\0\0\0\1a\0\0\0\1b\0\0\0\x09zz";
+    arena a = {0};
+    frames f = frames_of((str){in, sizeof in - 1}, 0, &a);
+    f.salvage = true;
+    err e = {0};
+    payload p;
+    assert_true(frames_next(&f, &p, &e) && frames_next(&f, &p, &e));
+    assert_false(frames_next(&f, &p, &e));
+    assert_true(frames_ok(&f) && e.code == ERR_OK && f.cut);
+    assert_int_equal(f.cut_at, 10);
+    f = frames_of((str){in + 10, 6}, 0, &a); /* nothing whole before it */
+    f.salvage = true;
+    assert_false(frames_next(&f, &p, &e) || frames_ok(&f));
+    arena_free(&a);
 }
 
 static void test_long_frames_tile(void **state)
@@ -212,6 +258,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_tiny_payloads_are_counted),
+        cmocka_unit_test(test_salvage),
         cmocka_unit_test(test_long_frames_tile),
         cmocka_unit_test(test_compressed_frames),
         cmocka_unit_test(test_stream_is_bounded),
