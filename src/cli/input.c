@@ -159,7 +159,9 @@ const format *input_other_format(const cli *c, const input *in)
     if (!f || f->payloads || !f->detect) return NULL;
     if (f->detect(in->doc.bytes) >= CLEARLY) return f;
     layout_detect(in->doc.bytes.p, in->doc.bytes.n, &v);
-    return f->text && v.confidence == LAYOUT_NONE ? f : NULL; /* text is another thing when no layout fits it */
+    return f->text && v.confidence == LAYOUT_NONE
+               ? f
+               : NULL; /* text is another thing when no layout fits it */
 }
 
 bool input_is_known(cli *c, input *in)

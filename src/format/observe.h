@@ -61,4 +61,3 @@ uint32_t observe_thread_name(builder *b, str name);
 /* The attribute of a profile whose clock has no known beginning, noted in the ledger: the times stay as they are until somebody
  * knows a date (wire/anchor.h). */
 uint32_t observe_epoch(builder *b, ledger *l);
-
