@@ -51,7 +51,7 @@ test-real: ## programs from Debian, without the agent and with it: same behaviou
 	@tools/need --optional debootstrap
 	@tests/real/bare
 
-test-diff: ## kiln diff on real recordings under load: DIFF_PAIRS (50) pairs of one program, 20 planted slowdowns (30 min)
+test-diff: ## kiln diff on real recordings under load: DIFF_PAIRS (50) pairs of one program, 20 planted slowdowns
 	@tools/need test
 	@tools/build gcc
 	@tests/real/diff --pairs $(DIFF_PAIRS)

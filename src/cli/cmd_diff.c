@@ -25,7 +25,7 @@ static bool take_sides(comparison *x, cli *c)
     bool named = b->n || a->n;
     if (named ? !b->n || !a->n || c->n_args : c->n_args < 2) {
         cli_fail(c, EXIT_USAGE,
-                 "diff wants BEFORE AFTER, or --before FILE... --after FILE...; for example: %s",
+                 "diff needs BEFORE AFTER, or --before FILE... --after FILE...; for example: %s",
                  c->command->examples[0].line);
         return false;
     }

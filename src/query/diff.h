@@ -27,7 +27,7 @@ typedef struct diff_row {
     double flat_change, cum_change; /* after / per_after - before / per_before */
     double flat_q, cum_q;           /* the false discovery rate at which it counts as changed */
     diff_verdict flat, cum;
-    bool moved; /* it grew by what another frame lost: inlined or renamed, and no regression */
+    bool moved; /* it grew by what another frame lost: inlined or renamed, not a regression */
 } diff_row;
 
 typedef struct diff_opts {

@@ -7,7 +7,7 @@ typedef struct named {
     bool any;   /* there is such a row, whatever its value */
 } named;
 
-/* `what` begins error sentences: "the gate".  ERR_USAGE for text that is no pattern, ERR_LIMIT. */
+/* `what` begins error sentences: "the gate".  ERR_USAGE for text that is not a pattern, ERR_LIMIT. */
 NODISCARD bool named_in(const view *v, str text, bool literal, const char *what, named *out,
                         err *e);
 

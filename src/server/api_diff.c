@@ -65,7 +65,7 @@ static bool take_options(comparing *x, diff_opts *o, tree_opts *t, granularity *
         !params_real(&k->p, "spread", &o->spread, e) || !ask_select(k, &x->o, by, e))
         return false;
     if (!(o->spread >= 0 && o->spread <= 1))
-        return err_set(e, ERR_USAGE, "spread wants a number from 0 to 1");
+        return err_set(e, ERR_USAGE, "spread has to be a number from 0 to 1");
     if (!(o->fdr > 0 && o->fdr < 1))
         return err_set(e, ERR_USAGE, "fdr wants a number between 0 and 1");
     return o->noise >= 1 || err_set(e, ERR_USAGE, "noise wants 1 or more");

@@ -127,7 +127,7 @@ def keys_gone(old, new, gone, path=''):
     if not isinstance(old, dict):
         return None
     if not isinstance(new, dict):
-        return '%s is no object' % path
+        return '%s is not an object' % path
     for key, value in old.items():
         if key not in new and key not in gone:
             return '%s.%s is gone' % (path, key)
