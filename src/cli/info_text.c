@@ -188,7 +188,9 @@ static void time_line(page *p, const profile *x)
     char t[HUMAN_MAX];
     if (!x->time_unix_nano && !x->duration_nano) return;
     label(p, "  time");
-    if (profile_is_undated(p->m, x))
+    if (profile_is_undated(p->m, x) && profile_date(p->m, x))
+        buf_printf(p->b, "in a recording from %s on", human_time(profile_date(p->m, x), t));
+    else if (profile_is_undated(p->m, x))
         buf_printf(p->b, "no date: %s after its clock began", human_duration(x->time_unix_nano, t));
     else
         buf_z(p->b, x->time_unix_nano ? human_time(x->time_unix_nano, t) : "start unknown");

@@ -28,6 +28,11 @@ static uint64_t number_of(const model *m, const profile *p, const char *key)
     return t && t->value.kind == ANY_INT ? (uint64_t)t->value.i : 0;
 }
 
+uint64_t profile_date(const model *m, const profile *p)
+{
+    return number_of(m, p, KILN_ATTR_TIME_DATE);
+}
+
 uint64_t profile_offset(const model *m, const profile *p)
 {
     return number_of(m, p, KILN_ATTR_TIME_OFFSET);
@@ -74,7 +79,7 @@ static bool find_undated(anchoring *x)
         if (!to) return false;
         *to = (uint32_t)i;
         take_window(x, p);
-        if (!x->date) x->date = number_of(x->m, p, KILN_ATTR_TIME_DATE);
+        if (!x->date) x->date = profile_date(x->m, p);
     }
     return true;
 }

@@ -25,5 +25,7 @@ NODISCARD bool anchor_times(model *m, const time_anchor *t, ledger *l, arena *a,
 
 /* Are its times on a clock whose beginning nobody knows? */
 bool profile_is_undated(const model *m, const profile *p);
+/* When its recording began, as the file says (Unix ns); 0: it does not. */
+uint64_t profile_date(const model *m, const profile *p);
 /* Nanoseconds that anchor_times added to its times, modulo 2^64; 0: none. */
 uint64_t profile_offset(const model *m, const profile *p);
