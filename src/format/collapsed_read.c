@@ -249,6 +249,7 @@ static unsigned detect(str bytes)
     str text = all ? bytes : (str){bytes.p, end ? (size_t)(end - bytes.p) : 0};
     if (!text.n || memchr(text.p, '\0', text.n)) return 0;
     if (str_starts(text, STR("\xef\xbb\xbf"))) text = (str){text.p + 3, text.n - 3};
+    if (str_starts(text, STR(COLLAPSED_MARK))) return 60;
     unsigned n = 0, good = 0, attributed = 0, timed = 0;
     text_lines t = {.text = text};
     collapsed_line f;
@@ -264,22 +265,6 @@ static unsigned detect(str bytes)
     return !is || good * 2 <= n ? 0 : good == n ? 55 : 30;
 }
 
-/* Lines without attributes are folded stacks as well. */
-static bool may_be(const format *f, str bytes)
-{
-    (void)f;
-    text_lines t = {.text = {bytes.p, bytes.n < LOOK_BYTES ? bytes.n : LOOK_BYTES}};
-    collapsed_line l;
-    unsigned n = 0;
-    for (str row; n < LOOK_LINES && text_next(&t, &row);) {
-        if (text_is_blank(row) || text_is_comment(row)) continue;
-        bool last = bytes.n > LOOK_BYTES && t.at >= t.text.n; /* may be half a line */
-        if (!last && !collapsed_parse(row, &l)) return false;
-        n++;
-    }
-    return n > 0;
-}
-
 /* What is written is UTF-8, whatever came in. */
 static bool is_utf8(str bytes) { return utf8_ok(bytes.p, bytes.n); }
 
@@ -291,7 +276,6 @@ const format format_collapsed = {
     .carries = CARRIES(STACKS) | CARRIES(VALUES) | CARRIES(TIMESTAMPS) | CARRIES(LINKS) |
                CARRIES(SAMPLE_ATTRIBUTES),
     .detect = detect,
-    .may_be = may_be,
     .read = read,
     .is_current = is_utf8,
     .write = collapsed_write,

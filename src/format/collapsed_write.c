@@ -142,14 +142,17 @@ static bool put_all(collapser *x, buf *out)
 
 bool collapsed_write(const format *f, const model *m, const write_opts *o, buf *out, err *e)
 {
-    (void)f;
     collapser x = {0};
+    buf text = {.limit = out->limit};
     bool ok = text_write_open(&x.w, m, o, STR(""), STR(""), e);
     if (x.w.scale != 1) /* values are integers here */
         text_lose(&x.w, LOSS_ATTRIBUTE, 1, STR(KILN_ATTR_VALUE_SCALE), "profiles[0].attributes");
-    ok = ok && (put_all(&x, out) || err_set(e, ERR_LIMIT, "out of memory"));
+    ok = ok && (put_all(&x, &text) || err_set(e, ERR_LIMIT, "out of memory"));
+    out->failed |= text.failed;
+    if (ok && text.n && !text.failed && !f->detect(buf_view(&text))) buf_z(out, COLLAPSED_MARK);
+    if (!text.failed) buf_str(out, buf_view(&text));
     ok = ok && (!out->failed || err_set(e, ERR_LIMIT, "the output does not fit its limit"));
     text_write_close(&x.w);
-    buf_free(&x.head), buf_free(&x.tail);
+    buf_free(&x.head), buf_free(&x.tail), buf_free(&text);
     return ok;
 }

@@ -178,4 +178,7 @@ bool collapsed_parse(str row, collapsed_line *out); /* false: it is no such line
 
 /* The writers, for the table of formats. */
 bool folded_write(const format *f, const model *m, const write_opts *o, buf *out, err *e);
+/* Lines without attributes are folded stacks as well, and .collapsed is what async-profiler calls those: a comment in front says that it
+ * is the draft's format where the lines do not. */
+#define COLLAPSED_MARK "# collapsed stacks of the OTLP profiles draft\n"
 bool collapsed_write(const format *f, const model *m, const write_opts *o, buf *out, err *e);

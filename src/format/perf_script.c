@@ -404,8 +404,8 @@ const format format_perf_script = {
     .what = "text of perf script",
     .suffixes = ".perf-script .perf",
     .text = true,
-    .carries = CARRIES(STACKS) | CARRIES(TYPES) | CARRIES(VALUES) | CARRIES(TIMESTAMPS) |
-               CARRIES(ADDRESSES) | CARRIES(INLINES),
+    .carries = CARRIES(STACKS) | CARRIES(VALUES) | CARRIES(TIMESTAMPS) | CARRIES(ADDRESSES) |
+               CARRIES(INLINES),
     .detect = detect,
     .read = read,
     .is_current = is_utf8,

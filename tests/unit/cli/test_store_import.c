@@ -98,15 +98,36 @@ static void stores_what_is_before_an_error(void **state)
     under_test *t = begin(NULL, NULL);
     char path[128];
     cli c = {0};
+    snprintf(path, sizeof path, "%s.otlp", t->p.dir);
+    write_file(path, 4, 100);
+    FILE *f = fopen(path, "ab");
+    assert_non_null(f);
+    assert_int_equal(fwrite("\0\0\0\3\xff\xff\xff", 1, 7, f), 7);
+    assert_int_equal(fclose(f), 0);
+    importing x = {.c = &c, .store = t->s};
+    assert_false(import_file(&x, path));
+    assert_u64(x.stored, 4);
+    assert_int_equal(c.worst, EXIT_BAD_INPUT);
+    unlink(path);
+    end(t);
+}
+
+/* A file that was cut off is stored up to the last whole message, and that is said. */
+static void stores_what_is_whole(void **state)
+{
+    (void)state;
+    under_test *t = begin(NULL, NULL);
+    char path[128];
+    cli c = {0};
     struct stat st;
     snprintf(path, sizeof path, "%s.otlp", t->p.dir);
     write_file(path, 5, 100);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(truncate(path, st.st_size - 10), 0);
     importing x = {.c = &c, .store = t->s};
-    assert_false(import_file(&x, path));
+    assert_true(import_file(&x, path));
     assert_u64(x.stored, 4);
-    assert_int_equal(c.worst, EXIT_BAD_INPUT);
+    assert_int_equal(c.worst, EXIT_FINE);
     unlink(path);
     end(t);
 }
@@ -119,6 +140,7 @@ int main(void)
         cmocka_unit_test(accepts_one_that_is_larger_than_the_limits),
         cmocka_unit_test(lends_what_is_large),
         cmocka_unit_test(stores_what_is_before_an_error),
+        cmocka_unit_test(stores_what_is_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -375,11 +375,12 @@ static void test_zeros_and_names(void **state)
     fails(buf_view(&gz), NULL, ERR_MALFORMED,
           "nothing but 4096 zero bytes: a file system leaves such files after a crash");
     buf_free(&gz);
-    /* Folded stacks without attributes are `collapsed`, too: the name decides. */
+    /* Folded stacks without attributes are `collapsed`, too: a comment says so, as async-profiler calls its folded stacks .collapsed. */
     str text = STR("main;a 1\nmain;b 2\n");
     assert_ptr_equal(format_detect_named(text, STR("x")), &format_folded);
-    assert_ptr_equal(format_detect_named(text, STR("x.collapsed")), &format_collapsed);
-    assert_ptr_equal(format_detect_named(text, STR("x.collapsed.gz")), &format_collapsed);
+    assert_ptr_equal(format_detect_named(text, STR("x.collapsed")), &format_folded);
+    str marked = STR("# collapsed stacks of the OTLP profiles draft\nmain;a 1\nmain;b 2\n");
+    assert_ptr_equal(format_detect_named(marked, STR("x")), &format_collapsed);
     assert_ptr_equal(format_detect_named(text, STR("x.arrays")), &format_folded); /* it is none */
     assert_ptr_equal(format_detect_named(example.bytes, STR("x.arrays")), &format_otlp);
 }
