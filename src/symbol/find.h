@@ -9,7 +9,8 @@
 #include "sys/file.h"
 
 typedef struct find_dirs {
-    const char *const *v; /* what the user named, searched before /usr/lib/debug and /usr/local/lib/debug */
+    const char *const
+        *v; /* what the user named, searched before /usr/lib/debug and /usr/local/lib/debug */
     size_t n;
     bool proven; /* only files that a build id proves to be what ran: none is taken on trust */
 } find_dirs;
