@@ -152,7 +152,7 @@ static void put_lines(folder *x, buf *out)
     bool hide = looks_like_differences(x);
     for (size_t i = 0; i < x->sums.n; i++) {
         const stack_sum *s = &x->sums.v[i];
-        text_put_stack(&x->w, out, x->pool.v + s->frames.at, s->frames.n);
+        text_put_stack(&x->w, out, refs_at(&x->pool, s->frames), s->frames.n);
         if (hide && !out->failed) {
             str word = leaf_word(x, s);
             out->p[out->n - word.n - 1] = '_';

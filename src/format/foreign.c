@@ -2,6 +2,7 @@
  * FOREIGN_LOOK bytes. */
 #include "format/foreign.h"
 
+#include "base/utf8.h"
 #include "base/ban.h"
 
 enum { FOREIGN_LOOK = 4096 };
@@ -125,7 +126,7 @@ typedef struct mark {
     X("a Windows program or library", NULL, BOTH("MZ", "PE"))                                      \
     X("a WebAssembly module", NULL,                                                                \
       AT(0, "\x00"                                                                                 \
-            "asm"))                                                                                \
+            "asm\1\0\0\0"))                                                                        \
     X("a Windows minidump", "a dump has no samples", MAGIC("MDMP\x93\xa7"))                        \
     X("an xz archive", "`xz -d` unpacks it",                                                       \
       MAGIC("\xfd"                                                                                 \
@@ -180,6 +181,7 @@ static str behind_blanks(str s)
 static bool fits(const mark *m, str head, str text)
 {
     str in = m->text ? text : head;
+    if (m->text && !in.n) return false;
     if (in.n < m->at + m->n || memcmp(in.p + m->at, m->bytes, m->n) != 0) return false;
     if (m->at2 && (in.n <= m->at2 || (uint8_t)in.p[m->at2] != m->byte2)) return false;
     return !m->also || memmem(in.p, in.n, m->also, strlen(m->also)) != NULL;
@@ -189,7 +191,8 @@ const foreign *foreign_find(str bytes)
 {
     str head = {bytes.p, bytes.n < FOREIGN_LOOK ? bytes.n : FOREIGN_LOOK};
     if (!head.n) return NULL;
-    str text = behind_blanks(head);
+    /* A message of protobuf may begin with a line feed, too, and hold any words. */
+    str text = text_like(head.p, head.n) ? behind_blanks(head) : (str){0};
     for (size_t i = 0; i < ARRAY_LEN(marks); i++)
         if (fits(&marks[i], head, text)) return &list[i];
     return NULL;

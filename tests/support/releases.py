@@ -40,6 +40,11 @@ RAISED = {
     'diff': {'schema': 2, 'gone': {'scale'}, 'why': 'verdicts are of cost; before, after and change add up without a scale'},
 }
 
+# Values that were wrong, by path: why.
+CORRECTED = {
+    '.output.formats[perf-script].carries.value_types': 'types of the same samples are written once, because readers count blocks',
+}
+
 PROFILE = 'examples/checkout.otlp'
 SMALL = 'tests/vectors/v1_10/basic.bin'
 
@@ -102,6 +107,8 @@ def shape(value):
 def lacks(old, new, path=''):
     """Where `new` lacks or changes something of `old`; None: nowhere."""
     name = path.rsplit('.', 1)[-1]
+    if path in CORRECTED:
+        return None
     if isinstance(old, dict) and isinstance(new, dict):
         for key, value in old.items():
             if key not in new:
