@@ -6,6 +6,7 @@
  *   waits        made again when only our signal ended them (agent/wait.h)
  *   privileges   prctl, capset, unshare, setns, seccomp: as in interpose_privilege.c
  *   departures   execve, execveat, exit_group: as in interpose.c
+ *   handlers     rt_sigaction of a signal that is ours: as in interpose_signal.c
  *
  * System calls that a program or a library makes by an instruction of its own are not seen here. */
 #include "agent/filters.h"
@@ -17,6 +18,7 @@
 #include <linux/futex.h>
 #include <linux/io_uring.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -40,7 +42,7 @@ typedef struct call_rule {
     uint8_t kind, timeout;
 } call_rule;
 
-enum { CALLS = 512 };
+enum { CALLS = 512, SA_RESTORER_ = 0x04000000 };
 
 /* The kernel updates the timeouts of select, pselect6 and ppoll. */
 const call_rule syscall_rules[CALLS] __attribute__((visibility("hidden"))) = {
@@ -75,6 +77,7 @@ const call_rule syscall_rules[CALLS] __attribute__((visibility("hidden"))) = {
     [SYS_accept] = {CALL_AGAIN, 0},
     [SYS_accept4] = {CALL_AGAIN, 0},
     [SYS_connect] = {CALL_AGAIN, 0},
+    [SYS_rt_sigaction] = {CALL_LIFE, 0},
     [SYS_prctl] = {CALL_LIFE, 0},
     [SYS_capset] = {CALL_LIFE, 0},
     [SYS_unshare] = {CALL_LIFE, 0},
@@ -203,10 +206,40 @@ static OWN_CALL long make_ring(call *c, unsigned arg)
 
 static void *pointer(long a) { return (void *)(uintptr_t)a; }
 
+/* The kernel's struct, where libc's has another order. */
+typedef struct kernel_action {
+    sighandler_t handler;
+    unsigned long flags;
+    void (*restorer)(void);
+    uint64_t mask;
+} kernel_action;
+
+/* Chromium resets all signals by number between fork and exec: the next sample would have ended the new zygote. */
+static long set_handler(const call *c)
+{
+    int sig = (int)c->a[0];
+    const kernel_action *set = pointer(c->a[1]);
+    kernel_action *get = pointer(c->a[2]);
+    struct sigaction act = {0}, old = {0};
+    if (c->a[3] != sizeof set->mask || !life_signal_ours(sig)) return make(c);
+    if (set) {
+        act.sa_handler = set->handler;
+        act.sa_flags = (int)(set->flags & ~(unsigned long)SA_RESTORER_);
+        memcpy(&act.sa_mask, &set->mask, sizeof set->mask);
+    }
+    if (sigaction(sig, set ? &act : NULL, &old) != 0) return -1;
+    if (get) {
+        *get = (kernel_action){.handler = old.sa_handler, .flags = (unsigned long)old.sa_flags};
+        memcpy(&get->mask, &old.sa_mask, sizeof get->mask);
+    }
+    return 0;
+}
+
 static OWN_CALL long live(const call *c)
 {
     const long *a = c->a;
     switch (c->nr) {
+    case SYS_rt_sigaction: return set_handler(c);
     case SYS_prctl: return prctl((int)a[0], a[1], a[2], a[3], a[4]);
     case SYS_capset: return capset(pointer(a[0]), pointer(a[1]));
     case SYS_unshare: return unshare((int)a[0]);

@@ -181,6 +181,32 @@ static int failing_execs(double s)
     return pthread_join(t, NULL);
 }
 
+/* As Chromium does between fork and exec: all signals to their default, by number. */
+static int reset_by_number(double s)
+{
+    for (int i = 0; i < 12; i++) {
+        int status;
+        pid_t pid = fork();
+        if (pid < 0) return 3;
+        if (!pid) {
+            struct {
+                void *handler;
+                unsigned long flags;
+                void *restorer;
+                unsigned long mask;
+            } none = {0}, seen;
+            for (int sig = 1; sig <= 64; sig++) syscall(SYS_rt_sigaction, sig, &none, NULL, 8L);
+            for (int sig = 1; sig <= 64; sig++)
+                if (syscall(SYS_rt_sigaction, sig, NULL, &seen, 8L) == 0 && seen.handler) _exit(4);
+            work(s);
+            _exit(0);
+        }
+        if (waitpid(pid, &status, 0) != pid || status)
+            return printf("child %d: status %#x\n", i, status), 5;
+    }
+    return 0;
+}
+
 /* By an instruction of its own: nobody in this process hears of it. */
 static int raw_exec(char *self, char *seconds)
 {
@@ -227,6 +253,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "until-go")) return until_go(s);
     if (!strcmp(what, "segment")) return say_segment();
     if (!strcmp(what, "failing")) return failing_execs(s);
+    if (!strcmp(what, "reset")) return reset_by_number(s);
     if (!strcmp(what, "raw-exec")) return raw_exec(argv[0], argv[2]);
     if (!strcmp(what, "fifo")) return becomes_fifo(s, argv[3]);
     return 99;
