@@ -12,6 +12,7 @@
 #include "agent/filters.h"
 #include "agent/life.h"
 #include "agent/wait.h"
+#include "sys/kernel_action.h"
 
 #include <dlfcn.h>
 #include <linux/capability.h>
@@ -42,7 +43,7 @@ typedef struct call_rule {
     uint8_t kind, timeout;
 } call_rule;
 
-enum { CALLS = 512, SA_RESTORER_ = 0x04000000 };
+enum { CALLS = 512 };
 
 /* The kernel updates the timeouts of select, pselect6 and ppoll. */
 const call_rule syscall_rules[CALLS] __attribute__((visibility("hidden"))) = {
@@ -206,14 +207,6 @@ static OWN_CALL long make_ring(call *c, unsigned arg)
 
 static void *pointer(long a) { return (void *)(uintptr_t)a; }
 
-/* The kernel's struct, where libc's has another order. */
-typedef struct kernel_action {
-    sighandler_t handler;
-    unsigned long flags;
-    void (*restorer)(void);
-    uint64_t mask;
-} kernel_action;
-
 /* Chromium resets all signals by number between fork and exec: the next sample would have ended the new zygote. */
 static long set_handler(const call *c)
 {
@@ -224,7 +217,7 @@ static long set_handler(const call *c)
     if (c->a[3] != sizeof set->mask || !life_signal_ours(sig)) return make(c);
     if (set) {
         act.sa_handler = set->handler;
-        act.sa_flags = (int)(set->flags & ~(unsigned long)SA_RESTORER_);
+        act.sa_flags = (int)(set->flags & ~(unsigned long)KERNEL_SA_RESTORER);
         memcpy(&act.sa_mask, &set->mask, sizeof set->mask);
     }
     if (sigaction(sig, set ? &act : NULL, &old) != 0) return -1;

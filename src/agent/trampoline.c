@@ -2,6 +2,7 @@
 
 #include "agent/signal/delivered.h"
 #include "agent/signal/handler.h"
+#include "sys/kernel_action.h"
 #include "unwind/arch.h"
 #include "base/ban.h"
 
@@ -64,28 +65,19 @@ trampoline_handler trampoline_behind(trampoline_handler stub)
 
 /* ---- what the kernel has ---- */
 
-typedef struct kernel_action {
-    trampoline_handler handler;
-    unsigned long flags;
-    void (*restorer)(void);
-    uint64_t mask;
-} kernel_action;
-
-enum { LIBC_CANCEL = 32, LIBC_SETXID = 33 };
-
 /* false: not a handler of the program's. */
 static bool installed(int sig, kernel_action *a)
 {
     if (sig == LIBC_CANCEL || sig == LIBC_SETXID) return false;
     long r = arch_syscall4(SYS_rt_sigaction, sig, 0, (long)(uintptr_t)a, sizeof a->mask);
-    return r == 0 && is_handler(a->handler);
+    return r == 0 && is_handler(a->action);
 }
 
 bool trampoline_bypassed(void)
 {
     kernel_action a;
     for (int sig = 1; sig < NSIG; sig++)
-        if (installed(sig, &a) && number_of(a.handler) == TRAMPOLINES) return true;
+        if (installed(sig, &a) && number_of(a.action) == TRAMPOLINES) return true;
     return false;
 }
 
@@ -95,7 +87,7 @@ void trampoline_start(void)
     if (atomic_exchange(&on, true)) return;
     for (int sig = 1; sig < NSIG; sig++) {
         if (!installed(sig, &a)) continue;
-        a.handler = trampoline_of(a.handler);
+        a.action = trampoline_of(a.action);
         arch_syscall4(SYS_rt_sigaction, sig, (long)(uintptr_t)&a, 0, sizeof a.mask);
     }
 }

@@ -1,5 +1,6 @@
 #include "sys/child.h"
 
+#include "sys/kernel_action.h"
 #include "base/str.h"
 #include "base/ban.h"
 #include <errno.h>
@@ -13,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { N_SIGNALS = 64 };
 #define NS_PER_S UINT64_C(1000000000)
 
 typedef struct child {
@@ -46,14 +46,6 @@ static void take_signals(child *c)
            SIG_DFL); /* who started us may have ignored it: then nobody waits for anybody */
 }
 
-/* The kernel's own sigaction: libc refuses to read or set the two signals that it uses itself (32, 33). */
-typedef struct kernel_action {
-    sighandler_t handler;
-    unsigned long flags;
-    void (*restorer)(void);
-    uint64_t mask;
-} kernel_action;
-
 static bool kernel_sigaction(int sig, const kernel_action *set, kernel_action *get)
 {
     return syscall(SYS_rt_sigaction, sig, set, get, sizeof set->mask) == 0;
@@ -62,7 +54,7 @@ static bool kernel_sigaction(int sig, const kernel_action *set, kernel_action *g
 uint64_t child_ignored(void)
 {
     uint64_t out = 0;
-    for (int sig = 1; sig <= N_SIGNALS; sig++) {
+    for (int sig = 1; sig <= KERNEL_SIGNALS; sig++) {
         kernel_action a;
         if (kernel_sigaction(sig, NULL, &a) && a.handler == SIG_IGN)
             out |= UINT64_C(1) << (sig - 1);
@@ -72,7 +64,7 @@ uint64_t child_ignored(void)
 
 static void set_dispositions(uint64_t ignored)
 {
-    for (int sig = 1; sig <= N_SIGNALS; sig++) {
+    for (int sig = 1; sig <= KERNEL_SIGNALS; sig++) {
         kernel_action a = {.handler = ignored >> (sig - 1) & 1 ? SIG_IGN : SIG_DFL};
         kernel_sigaction(sig, &a, NULL);
     }
