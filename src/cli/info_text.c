@@ -168,13 +168,8 @@ static void total_line(page *p, const profile_facts *f, str unit)
     label(p, "  total");
     paint_str(p, PAINT_BOLD, human_value(f->total, unit, t));
     if (f->saturated) buf_z(p->b, " or more: the sum does not fit 64 bits");
-    buf_z(p->b, " in ");
-    number(p, f->samples, "sample", "samples");
-    if (f->observations != f->samples) {
-        buf_z(p->b, ", ");
-        number(p, f->observations, "observation", "observations");
-    }
-    buf_putc(p->b, '\n');
+    char observed[2 * HUMAN_MAX];
+    buf_printf(p->b, " in %s\n", human_observed(f->observations, f->samples, observed));
     if (!f->timestamps && !f->links) return;
     label(p, "");
     if (f->timestamps) number(p, f->timestamps, "timestamp", "timestamps");

@@ -106,6 +106,12 @@ static void put_others(const question *q, buf *b)
     buf_free(&list);
 }
 
+/* Then the total is the number of observations, and is not printed twice. */
+static bool counts_observations(const question *q)
+{
+    return unit_counts(q->v.unit) && q->v.total >= 0 && (uint64_t)q->v.total == q->v.n_observations;
+}
+
 void question_head(question *q, buf *b)
 {
     char total[HUMAN_MAX], sum[HUMAN_MAX], n[HUMAN_MAX];
@@ -117,8 +123,12 @@ void question_head(question *q, buf *b)
         buf_printf(b, "%zu files", q->n_in);
     buf_z(b, ": ");
     put_type(b, q->v.type, q->v.unit);
-    buf_printf(b, ", %s in %s sample%s", question_value(q, q->v.total, total),
-               human_count(q->v.n_samples, n), q->v.n_samples == 1 ? "" : "s");
+    char observed[2 * HUMAN_MAX];
+    human_observed(q->v.n_observations, q->v.n_samples, observed);
+    if (counts_observations(q))
+        buf_printf(b, ", %s", observed);
+    else
+        buf_printf(b, ", %s in %s", question_value(q, q->v.total, total), observed);
     if (q->v.sum != q->v.total)
         buf_printf(b, "; selected: %s, %s", question_value(q, q->v.sum, sum),
                    percent_text(q->v.sum, q->v.total, n) + strspn(n, " "));
@@ -148,6 +158,8 @@ void question_head_json(question *q, json_out *o)
     json_put_u64(o, q->v.parts.n);
     json_put_key(o, STR("samples"));
     json_put_u64(o, q->v.n_samples);
+    json_put_key(o, STR("observations"));
+    json_put_u64(o, q->v.n_observations);
     json_put_key(o, STR("total"));
     json_put_i64(o, q->v.total);
     json_put_key(o, STR("selected"));

@@ -98,10 +98,10 @@ static void put_captured(run *r, buf *t)
     const char *by = p->perf && !p->timer   ? " (perf events)"
                      : p->timer && !p->perf ? " (timers)"
                                             : "";
-    tail(t, "%s CPU samples at %u Hz%s", human_count(most(p->capture.cpu_samples, r->n_cpu), n),
-         r->hz, by);
+    tail(t, "%s CPU observations at %u Hz%s",
+         human_count(most(p->capture.cpu_samples, r->n_cpu), n), r->hz, by);
     if (r->wall_ns)
-        tail(t, "%s wall-clock samples every %s",
+        tail(t, "%s of the wall clock every %s",
              human_count(most(p->capture.wall_samples, r->n_wall), n),
              human_duration(r->wall_ns, d));
     if (r->c->o.heap) tail(t, "%s sampled allocations", human_count(p->heap_samples, n));

@@ -52,6 +52,18 @@ const char *human_things(uint64_t n, const char *thing, char out[HUMAN_MAX])
     return out;
 }
 
+const char *human_observed(uint64_t observations, uint64_t samples, char out[2 * HUMAN_MAX])
+{
+    char rows[HUMAN_MAX], all[HUMAN_MAX];
+    human_things(samples, "sample", rows);
+    if (observations == samples)
+        snprintf(out, 2 * HUMAN_MAX, "%s", rows);
+    else
+        snprintf(out, 2 * HUMAN_MAX, "%s (%s)", human_things(observations, "observation", all),
+                 rows);
+    return out;
+}
+
 const char *human_duration(uint64_t ns, char out[HUMAN_MAX])
 {
     if (ns == 0) return scaled(0, "s", out);

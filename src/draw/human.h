@@ -9,7 +9,9 @@ enum { HUMAN_MAX = 48 };
 const char *human_bytes(uint64_t n, char out[HUMAN_MAX]); /* "58 B", "24.5 KiB", "1.2 GiB" */
 const char *human_count(uint64_t n, char out[HUMAN_MAX]); /* "11 917": groups of three, thin */
 const char *human_things(uint64_t n, const char *thing,
-                         char out[HUMAN_MAX]);                 /* "1 item", "2 items" */
+                         char out[HUMAN_MAX]); /* "1 item", "2 items" */
+/* "37 samples", "210 observations (80 samples)": a sample may stand for several observations (docs/glossary.md). */
+const char *human_observed(uint64_t observations, uint64_t samples, char out[2 * HUMAN_MAX]);
 const char *human_duration(uint64_t ns, char out[HUMAN_MAX]);  /* "3.05 s", "2 ms", "1 h 02 min" */
 const char *human_time(uint64_t unix_ns, char out[HUMAN_MAX]); /* "2025-11-03 09:14:05.250 UTC" */
 /* Times of a clock that counts from 1970, or of one of which nobody knows when it began: what is shown then is how far from its

@@ -1,6 +1,7 @@
 #include "query/facts.h"
 
 #include "base/hash.h"
+#include "query/observed.h"
 #include "query/summed.h"
 #include "base/ban.h"
 #include <inttypes.h>
@@ -140,12 +141,13 @@ static void find_top(const work *w, profile_facts *f)
 static bool profile_facts_of(work *w, const profile *p, profile_facts *f)
 {
     *f = (profile_facts){.samples = p->n_samples};
+    observed counts = {0};
     w->n_used = 0;
     w->stamp++;
     for (size_t i = 0; i < p->n_samples; i++) {
         sample s = sample_at(w->m, p, i);
         int64_t total = sample_total(&s, &f->saturated);
-        f->observations += sample_observations(&s);
+        observed_add(&counts, &s);
         f->timestamps += s.n_times;
         f->links += s.link != 0;
         f->total = add_saturating(f->total, total, &f->saturated);
@@ -156,6 +158,7 @@ static bool profile_facts_of(work *w, const profile *p, profile_facts *f)
         if (depth > f->max_depth) f->max_depth = depth;
         if (!add_self(w, s.stack, total)) return false;
     }
+    f->observations = observed_total(&counts, w->m, p);
     find_top(w, f);
     summed of = profile_summed(w->m, p);
     if (of.is) f->samples = f->observations = of.n_samples;

@@ -1,6 +1,7 @@
 #include "query/select.h"
 
 #include "query/internal.h"
+#include "query/observed.h"
 #include "query/summed.h"
 
 #include "base/ban.h"
@@ -199,12 +200,14 @@ static bool take_samples(rows *x, size_t first, err *e)
     const select_opts *o = x->o;
     bool window = o->start || o->end;
     int64_t before = v->total;
+    observed seen = {0};
     for (size_t i = 0; i < x->p->n_samples; i++) {
         if (!stopper_step(v->stop, 1, e)) return false;
         sample s = sample_at(x->m, x->p, i);
         int64_t value = LIKELY(s.n_values == 1) ? s.values[0] : sample_total(&s, &v->saturated);
         if (UNLIKELY(x->weight != 1)) value = weighted(value, x->weight, &v->saturated);
         v->total = add_clamped(v->total, abs_clamped(value), &v->saturated);
+        observed_add(&seen, &s);
         bool yes = true;
         if (!x->sieve.plain && !sieve_passes(&x->sieve, &s, &yes, e)) return false;
         if (yes && window) {
@@ -220,6 +223,7 @@ static bool take_samples(rows *x, size_t first, err *e)
     }
     summed of = profile_summed(x->m, x->p);
     v->n_samples += of.is ? of.n_samples : x->p->n_samples;
+    v->n_observations += of.is ? of.n_samples : observed_total(&seen, x->m, x->p);
     if (of.is && of.absolute > 0)
         v->total = add_clamped(before, abs_clamped(weighted(of.absolute, x->weight, &v->saturated)),
                                &v->saturated);

@@ -24,8 +24,8 @@ enum { SELECT_RESOURCES = 16 };
 /* The zero value selects the first profile and everything in it, by function. */
 typedef struct select_opts {
     /* which profiles: the first that fits, or with `all` (and with `resource`) every one of its type */
-    str sample_type; /* "cpu", "cpu/nanoseconds", or an index "1"; empty: the first profile's */
-    str profile_id;  /* hex digits, or the first of them */
+    str sample_type; /* "cpu", "cpu/nanoseconds", or an index "1"; empty: the one that leads (query/lead.h) */
+    str profile_id;                 /* hex digits, or the first of them */
     str resource[SELECT_RESOURCES]; /* "service.name=checkout": key, and a pattern for its value */
     size_t n_resources;
     bool all;
@@ -76,11 +76,12 @@ typedef struct view {
     VEC(view_part) parts;
     VEC(view_row) rows;
     u32s many;
-    uint32_t max_depth;  /* most frames of a row: the room view_frames needs */
-    int64_t sum;         /* of the rows' values */
-    int64_t total;       /* of the absolute values of all samples of the profiles, before any
+    uint32_t max_depth; /* most frames of a row: the room view_frames needs */
+    int64_t sum;        /* of the rows' values */
+    int64_t total;      /* of the absolute values of all samples of the profiles, before any
                                  selection: what pprof's percentages are of */
-    uint64_t n_samples;  /* of the profiles */
+    uint64_t n_samples; /* of the profiles */
+    uint64_t n_observations;
     uint64_t n_selected; /* samples in the rows */
     bool saturated;
     unsigned matched; /* patterns that matched something: bits of their own */

@@ -1,6 +1,7 @@
 /* Which profiles of a model are meant. */
 #include "query/internal.h"
 
+#include "query/lead.h"
 #include "base/buf.h"
 #include "base/ban.h"
 
@@ -123,6 +124,22 @@ static bool nothing_fits(const model *m, const select_opts *o, err *e)
 
 /* ---- choosing ---- */
 
+#define NO_LEAD UINT32_MAX
+
+static bool choose_lead(const model *m, const select_opts *o, const bool *out_of, arena *a,
+                        uint32_t *lead, err *e)
+{
+    bool *out = arena_new(a, bool, m->profiles.n + 1);
+    if (!out) return query_no_memory(e);
+    for (size_t i = 0; i < m->profiles.n; i++) {
+        const profile *p = &m->profiles.v[i];
+        out[i] = out_of[resource_of(m, p)] || !id_fits(p, o->profile_id);
+    }
+    uint32_t found = lead_profile(m, out);
+    *lead = found < m->profiles.n ? found : NO_LEAD;
+    return true;
+}
+
 bool select_profiles(const model *m, const select_opts *o, arena *a, u32s *out, err *e)
 {
     *out = (u32s){0};
@@ -134,6 +151,9 @@ bool select_profiles(const model *m, const select_opts *o, arena *a, u32s *out, 
     bool by_index = is_number(o->sample_type, &index);
     bool several = o->all || o->n_resources;
     const value_type *type = NULL; /* of the first that fits: others are of the same */
+    uint32_t lead = NO_LEAD;
+    if (!o->sample_type.n && !choose_lead(m, o, out_of, a, &lead, e)) return false;
+    if (lead != NO_LEAD) type = &m->profiles.v[lead].sample_type;
     for (uint32_t i = 0; by_index && several && i < m->profiles.n && !type; i++) {
         const profile *p = &m->profiles.v[i];
         if (!out_of[resource_of(m, p)] && id_fits(p, o->profile_id) && n_fit++ == index)
@@ -143,6 +163,7 @@ bool select_profiles(const model *m, const select_opts *o, arena *a, u32s *out, 
     for (uint32_t i = 0; i < m->profiles.n; i++) {
         const profile *p = &m->profiles.v[i];
         if (out_of[resource_of(m, p)] || !id_fits(p, o->profile_id)) continue;
+        if (!several && lead != NO_LEAD && i != lead) continue;
         if (o->sample_type.n && !by_index && !type_fits(m, p, o->sample_type)) continue;
         if (by_index && !type && n_fit++ != index) continue;
         if (type &&

@@ -55,7 +55,7 @@ NODISCARD bool ask_answer(ask *k, err *e);
 
 /* ---- for answers ---- */
 
-/* A selector without a type, or without its unit, gets the one with most samples. */
+/* A selector without a type, or without its unit, gets the main type (store_main_type). */
 NODISCARD bool ask_type(ask *k, store_selector *q, err *e);
 /* Questions about time have a start and an end: without an end until now, without a start the hour before, or, where the start is 0 or
  * an id is given, from the first observation on.  ERR_USAGE. */

@@ -1,10 +1,13 @@
 #include "store/store.h"
 
+#include "query/lead.h"
 #include "base/ban.h"
 
-/* Of equals the first by name: what comes from one recording has as many of each. */
+/* By the rule of query/lead.h.  Of equals the one with more samples, then the first by name. */
 static bool leads(const store_type *a, const store_type *b)
 {
+    unsigned x = lead_rank(a->type), y = b ? lead_rank(b->type) : 0;
+    if (b && x != y) return x < y;
     if (!b || a->n_samples != b->n_samples) return !b || a->n_samples > b->n_samples;
     int by_type = str_cmp(a->type, b->type);
     return by_type ? by_type < 0 : str_cmp(a->unit, b->unit) < 0;

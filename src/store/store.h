@@ -260,8 +260,8 @@ typedef VEC(store_type) store_type_list;
 NODISCARD bool store_list_types(store *s, const store_selector *q, const store_budget *b, arena *a,
                                 store_type_list *out, store_answer *answer, err *e);
 
-/* Which type is meant when nobody says, or says it without its unit: the one with most samples in the selection, of equals the
- * first by name.  Sets q->type ("cpu/nanoseconds", in the arena), unless it is whole or there is nothing. */
+/* Which type is meant when nobody says, or says it without its unit: the rule of query/lead.h over the selection, of equals the
+ * one with more samples, then the first by name.  Sets q->type ("cpu/nanoseconds", in the arena), unless it is whole or there is nothing. */
 NODISCARD bool store_main_type(store *s, store_selector *q, const store_budget *b, arena *a,
                                store_answer *answer, err *e);
 

@@ -64,12 +64,13 @@ const readRange = (text: string | null, n: FrameNames): [number, number] | null 
     return part && (part.map((t) => Number(unix(t) ? t - n.timeBase : t)) as [number, number]);
 };
 
-export function writeFragment(s: State, compared: boolean, names: FrameNames): string {
+/** `lead`: the profile that is shown when the address names none. */
+export function writeFragment(s: State, compared: boolean, names: FrameNames, lead = 0): string {
     const d = initial(compared),
         q = new URLSearchParams();
     const put = (key: string, value: string, def: string) => value !== def && q.set(key, value);
     put('view', s.view, d.view);
-    put('profile', String(s.profile), '0');
+    put('profile', String(s.profile), String(lead));
     put('icicle', s.icicle ? '1' : '', '');
     put('order', s.order, d.order);
     put('color', s.color, d.color);
@@ -113,14 +114,14 @@ export function timelessFragment(text: string): string {
     return rest && `#${rest}`;
 }
 
-export function readFragment(text: string, compared: boolean, nProfiles: number, names: FrameNames): State {
+export function readFragment(text: string, compared: boolean, nProfiles: number, names: FrameNames, lead = 0): State {
     const q = new URLSearchParams(text.replace(/^#/, '')),
         d = initial(compared);
-    const p = Number(q.get('profile') ?? 0);
+    const p = Number(q.get('profile') ?? lead);
     return {
         ...d,
         view: oneOf(q.get('view'), VIEWS, d.view),
-        profile: Number.isInteger(p) && p >= 0 && p < nProfiles ? p : 0,
+        profile: Number.isInteger(p) && p >= 0 && p < nProfiles ? p : lead,
         icicle: q.get('icicle') === '1',
         order: oneOf(q.get('order'), ['name', 'value'] as const, d.order),
         color: oneOf(q.get('color'), ['package', 'library', 'kind', 'function', 'diff'] as const, d.color),

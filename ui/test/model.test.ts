@@ -4,10 +4,13 @@ import { test } from 'node:test';
 import { boxAt, visibleBoxes } from '../src/draw/boxes';
 import { Fitter, shortName } from '../src/draw/label';
 import { placeName } from '../src/model/frames';
+import { leadProfile, leadRank } from '../src/model/lead';
+import { observations } from '../src/model/observed';
 import { packageOf } from '../src/model/package';
 import { sandwichOf } from '../src/model/sandwich';
 import { tableOf } from '../src/model/table';
 import { Tree, TreeBuilder, follow, matchedTotal, pathOf } from '../src/model/tree';
+import type { Dataset, Profile } from '../src/otlp/types';
 import { bytes, count, duration, percent, roundSteps, withUnit } from '../src/model/units';
 
 let seed = 7;
@@ -220,4 +223,42 @@ test('steps of axes are round in what people read', () => {
     );
     assert.ok(['1 MiB', '500 KiB'].every((w) => words('bytes').includes(w)));
     assert.ok(roundSteps('seconds')!.includes(60) && roundSteps('count') === null);
+});
+
+test('the type that leads', () => {
+    const of = (types: string[], zero: string[] = [], ownDefault = false) =>
+        types[
+            leadProfile({
+                profiles: types.map((type) => ({ type, total: zero.includes(type) ? 0n : 7n })),
+                ownDefault,
+            } as unknown as Dataset)
+        ];
+    assert.equal(of(['samples', 'wall', 'cpu']), 'cpu');
+    assert.equal(of(['off_cpu', 'cpu-clock']), 'cpu-clock');
+    assert.equal(of(['alloc_space', 'inuse_objects', 'inuse_space']), 'inuse_space');
+    assert.equal(of(['wall', 'cpu'], ['cpu']), 'wall');
+    assert.equal(of(['alloc_space', 'cpu'], [], true), 'alloc_space');
+    assert.equal(of(['alloc_space', 'cpu'], ['alloc_space'], true), 'cpu');
+    assert.equal(of(['b', 'a']), 'b');
+    assert.ok(leadRank('cycles:P') < leadRank('wall'));
+});
+
+test('observations of samples', () => {
+    const of = (p: Partial<Profile>, values: number[], times: number[][]) => {
+        const off = [0];
+        for (const t of times) off.push(off[off.length - 1] + t.length);
+        return observations({
+            ...{ type: 'cpu', unit: 'nanoseconds', periodType: 'cpu', periodUnit: 'nanoseconds', period: 0 },
+            ...p,
+            n: values.length,
+            value: Float64Array.from(values),
+            timeOff: Uint32Array.from(off),
+            time: Float64Array.from(times.flat()),
+        } as Profile);
+    };
+    assert.equal(of({ period: 1e7 }, [3e7, 1e7], [[], []]), 4);
+    assert.equal(of({ period: 1 }, [3e7, 1e7], [[], []]), 2);
+    assert.equal(of({ period: 1e7 }, [3e7, 1e7], [[1, 2], []]), 3);
+    assert.equal(of({ type: 'samples', unit: 'count' }, [5, 6], [[], []]), 11);
+    assert.equal(of({ type: 'inuse_space', unit: 'bytes', period: 512 }, [5000, 600], [[], []]), 2);
 });

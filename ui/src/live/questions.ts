@@ -1,5 +1,6 @@
 // The answers of docs/query-api.md that this page wants, and the questions for them. Times of answers are Unix ns as JSON numbers: good
 // to a quarter of a microsecond here, which is finer than a chart.
+import { leadRank } from '../model/lead';
 import { getJson } from './client';
 import { Span, writeTime } from './range';
 import { EVERY, Selector, writeSelector } from './selector';
@@ -165,7 +166,7 @@ export async function storedOf(
     return { stored, undated: undated[1] === YEAR_2000 ? await narrowed(s, undated, signal) : undated };
 }
 
-/** Types in what is selected, the one with most samples first; equals by name (the rule of type_leads in query/select.h). */
+/** Types in what is selected, the one that leads first (model/lead.ts); equals by samples, then by name. */
 export function typesOf(list: Series[]): { type: string; unit: string }[] {
     const kinds = new Map<string, { type: string; unit: string; samples: number }>();
     for (const s of list) {
@@ -175,7 +176,8 @@ export function typesOf(list: Series[]): { type: string; unit: string }[] {
         kinds.set(key, k);
     }
     const by = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
-    return [...kinds.values()].sort((a, b) => b.samples - a.samples || by(a.type, b.type) || by(a.unit, b.unit));
+    return [...kinds.values()].sort(
+        (a, b) => leadRank(a.type) - leadRank(b.type) || b.samples - a.samples || by(a.type, b.type) || by(a.unit, b.unit));
 }
 
 /** The newest part of the range with at most so many observations, or its last step when that has more; null: it has but one. */

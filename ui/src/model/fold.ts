@@ -1,6 +1,7 @@
 // Profiles of one type as one: what was received in pieces is looked at as a whole. They share a dictionary, so columns are joined.
 import { Dataset, Profile, Resource } from '../otlp/types';
 import { valueText } from './filter';
+import { leadRank } from './lead';
 
 type Column = Float64Array | Uint32Array;
 
@@ -80,7 +81,7 @@ function common(of: Resource[]): Resource {
     };
 }
 
-/** One profile for each type and unit, the one with most samples first. */
+/** One profile for each type and unit, the one that leads first (model/lead.ts). */
 export function fold(set: Dataset): Dataset {
     const kinds = new Map<string, Profile[]>();
     for (const p of set.profiles) {
@@ -99,6 +100,6 @@ export function fold(set: Dataset): Dataset {
         out.resources.push(common(resources));
         out.profiles.push(joined(list, out.resources.length - 1));
     }
-    out.profiles.sort((a, b) => b.n - a.n);
+    out.profiles.sort((a, b) => leadRank(a.type) - leadRank(b.type) || b.n - a.n);
     return out;
 }

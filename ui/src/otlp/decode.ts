@@ -241,7 +241,8 @@ export function decode(b: Uint8Array, name: string): Dataset {
     }
     const dict = dictionary(pieces, b),
         clock = new Clock();
-    const set: Dataset = { name, dict, resources: [], profiles: [], timeBase: 0n };
+    const set: Dataset = { name, dict, resources: [], profiles: [], timeBase: 0n, ownDefault: false };
+    let nScopes = 0;
     const text = (i: number) => dict.strings.get(i);
     bodies.forEach((c, r) => {
         const resource: Resource = { attributes: [] };
@@ -253,12 +254,14 @@ export function decode(b: Uint8Array, name: string): Dataset {
                 const m = c.message(),
                     found: Cursor[] = [];
                 let scope = '';
+                nScopes++;
                 while (m.next()) {
                     if (m.field === 1) scope = scopeName(m.message());
                     else if (m.field === 2) found.push(m.message());
                     else m.skip();
                 }
                 for (const p of found) set.profiles.push(profile(p, dict, clock, r, scope));
+                set.ownDefault = nScopes === 1;
             } else c.skip();
         }
         set.resources.push(resource);

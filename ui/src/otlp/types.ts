@@ -95,4 +95,5 @@ export interface Dataset {
     resources: Resource[];
     profiles: Profile[];
     timeBase: bigint; // Unix ns
+    ownDefault: boolean; // one scope: its first profile is the default (P-42)
 }

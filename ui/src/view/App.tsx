@@ -6,6 +6,7 @@ import { LabelFilter } from '../model/filter';
 import { hasLabels, hasTime, Session } from '../model/session';
 import { tableOf } from '../model/table';
 import { follow, matchedTotal, pathOf } from '../model/tree';
+import { leadProfile } from '../model/lead';
 import { State, View, Wish, needsTimes, readFragment, writeFragment } from '../state';
 import { Breadcrumbs } from './Breadcrumbs';
 import { ChartView } from './ChartView';
@@ -70,9 +71,10 @@ function availableColors(s: Session): ColorBy[] {
 
 export function App({ session, around }: { session: Session; around?: Around }) {
     const compared = session.base !== null,
-        n = session.profiles.length;
+        n = session.profiles.length,
+        lead = leadProfile(session.main.set);
     const [state, setState] = useState<State>(() => ({
-        ...readFragment(location.hash, compared, n, session.names),
+        ...readFragment(location.hash, compared, n, session.names, lead),
         ...(around && { theme: around.theme }),
     }));
     const patch = (p: Patch) => {
@@ -92,13 +94,13 @@ export function App({ session, around }: { session: Session; around?: Around }) 
     // The palette and the colours of the page change in one frame.
     if (document.documentElement.dataset['theme'] !== theme) document.documentElement.dataset['theme'] = theme;
     useEffect(() => {
-        const text = writeFragment(state, compared, session.names);
+        const text = writeFragment(state, compared, session.names, lead);
         if (text !== location.hash.replace(/^#/, ''))
             history.replaceState(null, '', text ? `#${text}` : location.pathname + location.search);
     }, [state]);
     useEffect(() => {
         const f = () =>
-            setState((s) => ({ ...readFragment(location.hash, compared, n, session.names), theme: s.theme }));
+            setState((s) => ({ ...readFragment(location.hash, compared, n, session.names, lead), theme: s.theme }));
         addEventListener('hashchange', f);
         return () => removeEventListener('hashchange', f);
     }, [session]);

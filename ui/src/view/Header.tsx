@@ -1,7 +1,9 @@
 import { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Answer, Session } from '../model/session';
+import { observations } from '../model/observed';
 import { count, duration, percent, utc, withUnit } from '../model/units';
+import type { Profile } from '../otlp/types';
 import { State, View } from '../state';
 import { valueText } from '../model/filter';
 import { Patch } from './App';
@@ -32,6 +34,13 @@ export interface HeaderProps {
 
 const typeName = (type: string, unit: string) => type || unit || 'samples';
 
+/** "210 observations (80 samples)", as commands say it. */
+function observedText(p: Profile): string {
+    const n = observations(p),
+        samples = `${count(p.n)} ${p.n === 1 ? 'sample' : 'samples'}`;
+    return n === p.n ? samples : `${count(n)} observations (${samples})`;
+}
+
 /** Who was profiled, when, for how long. */
 function facts(s: Session, profile: number): string[] {
     const p = s.profiles[profile],
@@ -46,7 +55,7 @@ function facts(s: Session, profile: number): string[] {
         who,
         utc(p.startUnixNs),
         p.durationNs ? `over ${duration(p.durationNs)}` : '',
-        p.time.length > p.n ? `${count(p.time.length)} observations` : `${count(p.n)} samples`,
+        observedText(p),
     ].filter(Boolean);
 }
 
