@@ -57,16 +57,16 @@ typedef struct agent_attrs {
 
 /* What did not get in.  Everything that the agent loses while it captures. */
 #define CAPTURE_COUNTERS(X)                                                                        \
-    X(cpu_samples, "CPU samples taken")                                                            \
-    X(wall_samples, "wall-clock samples taken")                                                    \
+    X(cpu_samples, "CPU observations")                                                             \
+    X(wall_samples, "wall-clock observations")                                                     \
     X(wall_rounds, "rounds of the wall clock")                                                     \
-    X(wall_reused, "wall-clock samples of threads that had not run: their stack holds")            \
-    X(wall_walked, "wall-clock samples of waiting threads, taken without a signal")                \
+    X(wall_reused, "wall-clock observations of threads that had not run: the last stack holds")    \
+    X(wall_walked, "wall-clock observations of waiting threads, made without a signal")            \
     X(wall_late, "rounds skipped because the one before had not ended: the next weighs more")      \
-    X(wall_unanswered, "wall-clock samples without a stack: no answer in time")                    \
-    X(blocked, "samples of threads that block the signal: no stack")                               \
-    X(ring_full, "CPU samples lost: the ring was full")                                            \
-    X(batch_full, "samples lost: the batch was full")                                              \
+    X(wall_unanswered, "wall-clock observations without a stack: no answer in time")               \
+    X(blocked, "observations of threads that block the signal: no stack")                          \
+    X(ring_full, "CPU observations lost: the ring was full")                                       \
+    X(batch_full, "observations lost: the batch was full")                                         \
     X(rounds_full, "rounds skipped: the batch was full")                                           \
     X(truncated, "stacks cut at the limit of frames")                                              \
     X(broken, "stacks that ended before the first function of their thread")                       \
@@ -76,7 +76,7 @@ typedef struct agent_attrs {
       "objects whose unwind table did not fit KILN_UNWIND_MEMORY: whole stacks, more CPU")         \
     X(threads_lost, "threads not watched: too many, or the kernel gave no timer")                  \
     X(signal_moved, "times the program took our signal and we moved to another one")               \
-    X(events_closed, "perf events that the program closed; made anew within a second")             \
+    X(events_closed, "perf events that the program closed; reopened within a second")              \
     X(strangers, "signals that were not ours")
 
 typedef struct capture_counts {

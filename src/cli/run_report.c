@@ -12,9 +12,10 @@ size_t run_losses(const run *r, run_loss out[RUN_LOSSES])
         LOSS(ring_full) LOSS(batch_full) LOSS(rounds_full) LOSS(wall_late) LOSS(wall_unanswered)
             LOSS(blocked) LOSS(truncated) LOSS(broken) LOSS(no_register) LOSS(threads_lost)
 #undef LOSS
-                {"heap_stacks_lost", "heap samples without a stack: the table of stacks was full",
+                {"heap_stacks_lost",
+                 "sampled allocations without a stack: the table of stacks was full",
                  r->all.heap_stacks_lost},
-        {"heap_live_lost", "heap samples whose free was not seen: the table was full",
+        {"heap_live_lost", "sampled allocations whose free was not seen: the table was full",
          r->all.heap_live_lost},
         {"heap_lost", "stacks of the heap profile that found no room on their way out",
          r->all.heap_lost},

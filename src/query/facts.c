@@ -158,10 +158,10 @@ static bool profile_facts_of(work *w, const profile *p, profile_facts *f)
         if (depth > f->max_depth) f->max_depth = depth;
         if (!add_self(w, s.stack, total)) return false;
     }
-    f->observations = observed_total(&counts, w->m, p);
+    f->observations = observed_total(&counts, &w->m->dict, p);
     find_top(w, f);
     summed of = profile_summed(w->m, p);
-    if (of.is) f->samples = f->observations = of.n_samples;
+    if (of.is) f->samples = of.n_samples, f->observations = of.n_observations;
     return true;
 }
 

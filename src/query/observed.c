@@ -12,10 +12,9 @@ static const double MOST_COUNTED = 1e9;
 static bool same_type(value_type a, value_type b) { return a.type == b.type && a.unit == b.unit; }
 
 /* The value of one observation; 0: the profile does not say. */
-static double observation_size(const model *m, const profile *p, double sum)
+static double observation_size(const dict *d, const profile *p, double sum)
 {
-    str type = dict_str(&m->dict, p->sample_type.type),
-        unit = dict_str(&m->dict, p->sample_type.unit);
+    str type = dict_str(d, p->sample_type.type), unit = dict_str(d, p->sample_type.unit);
     bool of_samples = str_eq(type, STR("samples")) || str_eq(unit, STR("samples")) ||
                       str_eq(unit, STR("{samples}"));
     if (of_samples && unit_counts(unit)) return sum < MOST_COUNTED ? 1 : 0;
@@ -23,9 +22,9 @@ static double observation_size(const model *m, const profile *p, double sum)
     return p->period >= LEAST_PERIOD_NS ? (double)p->period : 0;
 }
 
-uint64_t observed_total(const observed *o, const model *m, const profile *p)
+uint64_t observed_total(const observed *o, const dict *d, const profile *p)
 {
-    double size = o->n_sums ? observation_size(m, p, o->sum) : 0;
+    double size = o->n_sums ? observation_size(d, p, o->sum) : 0;
     double sums = size > 0 ? o->sum / size + 0.5 : 0;
     if (!(sums > (double)o->n_sums))
         return o->n + o->n_sums; /* a sample is an observation at least */

@@ -22,4 +22,5 @@ static inline void observed_add(observed *o, const sample *s)
     }
 }
 
-uint64_t observed_total(const observed *o, const model *m, const profile *p);
+/* `d` is the dictionary that p's types are in. */
+uint64_t observed_total(const observed *o, const dict *d, const profile *p);

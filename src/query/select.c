@@ -223,7 +223,7 @@ static bool take_samples(rows *x, size_t first, err *e)
     }
     summed of = profile_summed(x->m, x->p);
     v->n_samples += of.is ? of.n_samples : x->p->n_samples;
-    v->n_observations += of.is ? of.n_samples : observed_total(&seen, x->m, x->p);
+    v->n_observations += of.is ? of.n_observations : observed_total(&seen, &x->m->dict, x->p);
     if (of.is && of.absolute > 0)
         v->total = add_clamped(before, abs_clamped(weighted(of.absolute, x->weight, &v->saturated)),
                                &v->saturated);

@@ -14,12 +14,17 @@ summed profile_summed(const model *m, const profile *p)
         str key = dict_str(d, x->key);
         if (x->value.kind == ANY_INT && x->value.i >= 0 && str_eq(key, STR(KILN_ATTR_SUM_SAMPLES)))
             out.n_samples = (uint64_t)x->value.i, counted = true;
+        if (x->value.kind == ANY_INT && x->value.i >= 0 &&
+            str_eq(key, STR(KILN_ATTR_SUM_OBSERVATIONS)))
+            out.n_observations = (uint64_t)x->value.i;
         if (x->value.kind == ANY_DOUBLE && x->value.d >= 0 &&
             str_eq(key, STR(KILN_ATTR_SUM_SQUARES)))
             out.squares = x->value.d, squared = true;
         if (x->value.kind == ANY_INT && str_eq(key, STR(KILN_ATTR_SUM_ABSOLUTE)))
             out.absolute = x->value.i;
     }
+    if (out.n_observations < out.n_samples)
+        out.n_observations = out.n_samples; /* Kiln 0.1 left it out */
     out.is = counted && squared;
     return out;
 }

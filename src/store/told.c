@@ -32,6 +32,7 @@ void told_sample(told *t, const sample *s)
     uint32_t n = sample_observations(s);
     int64_t sum = sample_total(s, NULL);
     t->n_samples++;
+    observed_add(&t->seen, s);
     t->negative |= sum < 0;
     t->absolute = add_saturating(t->absolute, sum == INT64_MIN ? INT64_MAX : llabs(sum), NULL);
     for (uint32_t i = 0; i < n; i++) {
@@ -69,10 +70,14 @@ void told_forget(told *t)
 
 void told_put(const told *t, builder *b, profile *p)
 {
-    uint32_t attrs[TOLD_ATTRS + 3], n = t->n_attrs;
+    uint32_t attrs[TOLD_ATTRS + 4], n = t->n_attrs;
     any squares = {.kind = ANY_DOUBLE, .d = t->squares};
     memcpy(attrs, t->attrs, n * sizeof *attrs);
     attrs[n++] = builder_attribute_int(b, STR(KILN_ATTR_SUM_SAMPLES), (int64_t)t->n_samples);
+    uint64_t observations = observed_total(&t->seen, &b->m.dict, p);
+    attrs[n++] =
+        builder_attribute_int(b, STR(KILN_ATTR_SUM_OBSERVATIONS),
+                              observations < INT64_MAX ? (int64_t)observations : INT64_MAX);
     attrs[n++] = builder_attribute(b, STR(KILN_ATTR_SUM_SQUARES), &squares, (str){0});
     if (t->negative)
         attrs[n++] = builder_attribute_int(b, STR(KILN_ATTR_SUM_ABSOLUTE), t->absolute);

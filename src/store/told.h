@@ -1,6 +1,7 @@
 /* store/told.h - what a profile that is the sum of others tells of them (query/summed.h reads it).  Pure. */
 #pragma once
 #include "model/graft.h"
+#include "query/observed.h"
 #include "store/store.h"
 
 enum { TOLD_ATTRS = 4 };
@@ -12,6 +13,7 @@ typedef struct told {
     bool alone;               /* a cumulative profile is not added to others */
     uint64_t first, duration; /* recorded time: its begin (0: not known), and all of it */
     uint64_t n_samples;
+    observed seen;
     double squares;   /* of the observations: query/diff.h tells noise by them */
     int64_t absolute; /* sum of the samples without their signs */
     bool negative;    /* there are signs */

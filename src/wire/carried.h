@@ -33,6 +33,7 @@
 /* Ours. */
 #define KILN_ATTR_AGGREGATION_TEMPORALITY "kiln.aggregation_temporality" /* profile */
 #define KILN_ATTR_SUM_SAMPLES "kiln.sum.samples"                         /* profile, int */
+#define KILN_ATTR_SUM_OBSERVATIONS "kiln.sum.observations"               /* profile, int */
 #define KILN_ATTR_SUM_ABSOLUTE "kiln.sum.absolute"                       /* profile, int */
 #define KILN_ATTR_SUM_SQUARES "kiln.sum.squares"                         /* profile, double */
 #define KILN_ATTR_SAMPLE_TYPE_ORDER "kiln.sample_type_order"             /* profile, int[] */

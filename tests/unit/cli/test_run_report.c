@@ -18,7 +18,7 @@ static void test_losses(void **state)
     assert_int_equal(n, 4);
     assert_string_equal(v[0].name, "ring_full");
     assert_u64(v[0].n, 5);
-    assert_string_equal(v[0].what, "CPU samples lost: the ring was full");
+    assert_string_equal(v[0].what, "CPU observations lost: the ring was full");
     assert_string_equal(v[1].name, "broken");
     assert_string_equal(v[2].name, "parts_lost");
     assert_u64(v[2].n, 3);

@@ -115,8 +115,8 @@ static void test_observed(void **state)
             sample s = sample_at(&m, p, k);
             observed_add(&o, &s);
         }
-        if (observed_total(&o, &m, p) != profiles[i].want)
-            fail_msg("case %zu: %llu", i, (unsigned long long)observed_total(&o, &m, p));
+        if (observed_total(&o, &m.dict, p) != profiles[i].want)
+            fail_msg("case %zu: %llu", i, (unsigned long long)observed_total(&o, &m.dict, p));
         arena_free(&a);
     }
 }
