@@ -7,7 +7,7 @@
 #include "symbol/package.h"
 #include "base/ban.h"
 
-enum { WORTH = 100 }; /* less than one in so many, of samples and of addresses: no line about it */
+enum { WORTH = 20 }; /* less than one in so many, of samples and of addresses: no line about it */
 #define TIMEOUT (10 * NS_PER_S)
 /* For the index of a binary; one that needs more has names and no lines. */
 #define MEMORY ((size_t)1 << 30)

@@ -195,7 +195,7 @@ static const option_desc all_options[] = {
     {"heap", 0, OPTION_FLAG, AT(heap), IN(RUN), NULL, NULL,
      "Sample allocations, and what of them is still in use, too."},
     {"hz", 0, OPTION_COUNT, AT(hz), IN(RUN), "N", NULL,
-     "CPU samples a second of each running thread (default 99, at most 10000)."},
+     "CPU observations a second of each running thread (default 99, at most 10000)."},
     {"output", 'o', OPTION_PATH, AT(output), IN(RUN), "FILE", NULL,
      "Where to write the profile, in the format that the name says (default PROGRAM.otlp; what an "
      "earlier run left there is kept as PROGRAM.otlp.old)."},
