@@ -1,12 +1,19 @@
 #include "cli/cli.h"
 
 #include "base/utf8.h"
+#include "draw/ascii.h"
 #include "base/ban.h"
 #include <errno.h>
 #include <unistd.h>
 
+void cli_localize(cli *c)
+{
+    if (!c->term.utf8 && !c->verbatim && !c->o.json) c->out.n = ascii_marks(c->out.p, c->out.n);
+}
+
 bool cli_flush(cli *c)
 {
+    cli_localize(c);
     bool ok = !c->out.failed;
     if (!ok) cli_fail(c, EXIT_ENVIRONMENT, "out of memory for the output");
     for (size_t at = 0; ok && !c->out_closed && at < c->out.n;) {
@@ -49,6 +56,7 @@ static void say(cli *c, const char *fmt, va_list ap)
     char line[1024];
     vsnprintf(line, sizeof line, fmt, ap);
     hide_harmful(line);
+    if (!c->term_err.utf8) line[ascii_marks(line, strlen(line))] = '\0';
     bool color = c->term_err.color;
     fprintf(stderr, "%skiln:%s %s\n", paint_on(color, PAINT_BOLD), paint_on(color, PAINT_OFF),
             line);
@@ -90,7 +98,7 @@ void cli_fail_err(cli *c, const char *path, const err *e)
 
 void cli_status(cli *c, const char *fmt, ...)
 {
-    if (!c->term_err.tty) return;
+    if (!c->term_err.moves) return;
     char line[120];
     va_list ap;
     va_start(ap, fmt);
@@ -98,6 +106,7 @@ void cli_status(cli *c, const char *fmt, ...)
     va_end(ap);
     if (!line[0] && !c->status) return;
     c->status = line[0] != '\0';
+    if (!c->term_err.utf8) line[ascii_marks(line, strlen(line))] = '\0';
     fprintf(stderr, "\r\033[K%.*s", (int)c->term_err.width - 1, line);
     fflush(stderr);
 }

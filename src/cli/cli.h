@@ -18,11 +18,15 @@ typedef struct cli {
     uint64_t seed;         /* of the hash tables */
     bool out_closed;       /* the reader of a pipe went away: no complaint, no more output */
     bool pages;            /* the output is for a person at a terminal: long, through a pager */
+    bool verbatim;         /* the output is data or a file, not for a person to read */
     bool status;           /* a passing line is on the terminal */
     uint64_t ignored;      /* the signals that were ignored when we were started (sys/child.h) */
     exit_code worst;       /* highest code seen so far */
     struct naming *naming; /* looked up without being asked (cli/naming.h); NULL: none yet */
 } cli;
+
+/* Before c->out is shown: marks that only UTF-8 has become ASCII where the locale is another. */
+void cli_localize(cli *c);
 
 /* Writes c->out to stdout and empties it.  false after a failure that was already reported. */
 bool cli_flush(cli *c);

@@ -139,6 +139,7 @@ static void cat(cli *c, const char *path)
 
 exit_code cmd_cat(cli *c)
 {
+    c->verbatim = true;
     for (size_t i = 0; i < c->n_args && !c->out_closed; i++) {
         if (i && wanted(c) == DUMP_YAML) buf_z(&c->out, "---\n");
         cat(c, c->args[i]);

@@ -4,6 +4,7 @@
 
 exit_code cmd_completion(cli *c)
 {
+    c->verbatim = true;
     if (!strcmp(c->args[0], "bash")) {
         completion_bash(&c->out);
     } else if (!strcmp(c->args[0], "zsh")) {

@@ -9,6 +9,7 @@ exit_code cmd_help(cli *c)
         cli_fail(c, EXIT_USAGE, "there is no command `%s`; `kiln help` lists them", c->args[0]);
         return EXIT_USAGE;
     }
+    c->verbatim = c->o.man;
     if (c->o.man)
         man_page(&c->out, about);
     else if (about)

@@ -9,7 +9,8 @@
 
 #include "base/ban.h"
 
-enum { BAR = 40, BARS = 200 }; /* columns of a bar; bars of a picture */
+/* Columns of a bar, bars of a picture, and the width below which a date takes too much. */
+enum { BAR = 40, BARS = 200, NARROW = 60 };
 
 static void put_json(question *q, const series *s)
 {
@@ -42,17 +43,27 @@ static void put_json(question *q, const series *s)
 }
 
 /* Eighths of a column. */
-static void put_bar(buf *b, double share)
+static void put_bar(buf *b, double share, size_t columns)
 {
     static const char *const eighth[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    unsigned n = share > 0 ? (unsigned)(share * BAR * 8 + 0.5) : 0;
+    unsigned n = share > 0 ? (unsigned)(share * (double)columns * 8 + 0.5) : 0;
     text_repeat(b, "█", n / 8);
     buf_z(b, eighth[n % 8]);
+}
+
+/* A narrow terminal has no room for dates: times count from the first, which a line names. */
+static void shorten_clock(buf *b, human_clock *clock, uint64_t first)
+{
+    char when[HUMAN_MAX];
+    if (clock->undated) return;
+    buf_printf(b, "from %s\n", human_moment(clock, first, when));
+    *clock = (human_clock){.undated = true, .base = first};
 }
 
 static void put_text(question *q, const series *s)
 {
     buf *b = &q->c->out;
+    size_t width = question_width(q->c);
     char when[HUMAN_MAX], value[HUMAN_MAX];
     int64_t most = 1;
     human_clock clock = question_clock(q, s->n ? s->time[0] : 0);
@@ -60,11 +71,12 @@ static void put_text(question *q, const series *s)
         if (s->sum[i] > most) most = s->sum[i];
     question_head(q, b);
     if (s->step) buf_printf(b, "steps of %s\n", human_duration(s->step, when));
+    if (width < NARROW && s->n) shorten_clock(b, &clock, s->time[0]);
     for (size_t i = 0; i < s->n; i++) {
-        buf_printf(b, "%s %11s  ",
-                   s->time[i] ? human_moment(&clock, s->time[i], when) : "(no time)",
-                   question_value(q, s->sum[i], value));
-        put_bar(b, (double)s->sum[i] / (double)most);
+        const char *at = s->time[i] ? human_moment(&clock, s->time[i], when) : "(no time)";
+        size_t used = strlen(at) + 14, room = width > used + 1 ? width - used - 1 : 1;
+        buf_printf(b, "%s %11s  ", at, question_value(q, s->sum[i], value));
+        put_bar(b, (double)s->sum[i] / (double)most, room < BAR ? room : BAR);
         buf_putc(b, '\n');
     }
 }

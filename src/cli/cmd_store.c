@@ -181,19 +181,11 @@ static exit_code do_compact(cli *c, store *s)
 
 /* ---- backup ---- */
 
-typedef struct backing_up {
-    cli *c;
-    bool shown;
-} backing_up;
-
 static void on_progress(void *who, const char *name, const store_backup_result *x)
 {
-    backing_up *b = who;
     char text[HUMAN_MAX];
-    fprintf(stderr, "\r%s, %llu copied, %llu linked, %s\033[K", name,
-            (unsigned long long)x->n_copied, (unsigned long long)x->n_linked,
-            human_bytes(x->bytes, text));
-    b->shown = true;
+    cli_status(who, "%s, %llu copied, %llu linked, %s", name, (unsigned long long)x->n_copied,
+               (unsigned long long)x->n_linked, human_bytes(x->bytes, text));
 }
 
 static void backup_json(cli *c, const store_backup_result *x)
@@ -215,13 +207,12 @@ static void backup_json(cli *c, const store_backup_result *x)
 static exit_code do_backup(cli *c, store *s)
 {
     store_backup_result x = {0};
-    backing_up b = {.c = c};
-    store_backup_opts o = {.who = &b};
+    store_backup_opts o = {.who = c};
     err e = {0};
     char n[HUMAN_MAX], m[HUMAN_MAX], k[HUMAN_MAX];
-    if (isatty(2) && !c->o.quiet) o.progress = on_progress;
+    if (!c->o.quiet) o.progress = on_progress;
     bool ok = store_backup(s, c->args[2], &o, &x, &e);
-    if (b.shown) fprintf(stderr, "\r\033[K");
+    cli_status(c, "%s", "");
     if (!ok) {
         cli_fail_err(c, NULL, &e);
         return c->worst;

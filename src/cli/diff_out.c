@@ -8,7 +8,8 @@
 #include "base/ban.h"
 #include <math.h>
 
-enum { LEFT = 60 }; /* columns before the name */
+/* Columns before the name: self and cum, where that leaves room for names; otherwise cum alone, or its change. */
+enum { LEFT = 60, LEFT_CUM = 32, LEFT_CHANGE = 13, WIDE = 80, NARROW = 56 };
 
 /* ---- for people ---- */
 
@@ -64,7 +65,7 @@ static double shown_amount(const comparison *x, double v)
     return unit_counts(x->q.v.unit) && fabs(v) >= 100 ? round(v) : v;
 }
 
-static void put_part(comparison *x, int64_t before, int64_t after, diff_verdict v)
+static void put_part(comparison *x, int64_t before, int64_t after, diff_verdict v, bool sides)
 {
     buf *b = &x->q.c->out;
     char t1[HUMAN_MAX], t2[HUMAN_MAX];
@@ -72,7 +73,8 @@ static void put_part(comparison *x, int64_t before, int64_t after, diff_verdict 
     double points = share_of(after, x->d.sum_after) - share_of(before, x->d.sum_before);
     double change =
         shown_amount(x, diff_after(&x->d, after)) - shown_amount(x, diff_before(&x->d, before));
-    buf_printf(b, "%9s %9s", side_text(x, false, before, t1), side_text(x, true, after, t2));
+    if (sides)
+        buf_printf(b, "%9s %9s", side_text(x, false, before, t1), side_text(x, true, after, t2));
     buf_printf(b, " %s%9s%s", paint_on(color, paint_of(v)), change_text(x, change, points, v, t1),
                paint_on(color, PAINT_OFF));
 }
@@ -98,10 +100,11 @@ static str name_of(const diff *d, const diff_row *r)
 static void put_row(comparison *x, const diff_row *r, size_t width)
 {
     buf *b = &x->q.c->out;
-    put_part(x, r->before.flat, r->after.flat, r->flat);
-    put_part(x, r->before.cum, r->after.cum, r->cum);
+    size_t left = width < NARROW ? LEFT_CHANGE : width < WIDE ? LEFT_CUM : LEFT;
+    if (width >= WIDE) put_part(x, r->before.flat, r->after.flat, r->flat, true);
+    put_part(x, r->before.cum, r->after.cum, r->cum, width >= NARROW);
     buf_printf(b, " %s ", sign_of(r));
-    text_clipped(b, name_of(&x->d, r), width == SIZE_MAX ? SIZE_MAX : width - LEFT);
+    text_clipped(b, name_of(&x->d, r), width == SIZE_MAX ? SIZE_MAX : width - left);
     buf_putc(b, '\n');
 }
 
@@ -234,14 +237,23 @@ static shown choose_rows(comparison *x)
     return s;
 }
 
+static void put_columns(buf *b, size_t width)
+{
+    const char *sides = "   before     after    change";
+    if (width >= WIDE)
+        buf_printf(b, "%9s%29s\n%s%s\n", "self", "cum", sides, sides);
+    else if (width >= NARROW)
+        buf_printf(b, "%9s\n%s\n", "cum", sides);
+    else
+        buf_printf(b, "%10s\n", "cum change");
+}
+
 void diff_text(comparison *x)
 {
     buf *b = &x->q.c->out;
     shown s = choose_rows(x);
     put_head(x);
-    buf_printf(b, "%9s%29s\n", "self", "cum");
-    buf_printf(b, "%9s %9s %9s%9s %9s %9s\n", "before", "after", "change", "before", "after",
-               "change");
+    put_columns(b, question_width(x->q.c));
     put_row(x, &x->d.total, question_width(x->q.c));
     for (size_t i = 0; i < s.n; i++) put_row(x, s.v[i], question_width(x->q.c));
     if (s.n_more) buf_printf(b, "%zu more (--nodecount)\n", s.n_more);

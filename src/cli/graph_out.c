@@ -5,46 +5,57 @@
 
 #include "base/ban.h"
 
-enum { LEFT = 63 }; /* columns before a name */
+/* Columns before a name, and the width below which only cum stands there. */
+enum { LEFT = 63, LEFT_NARROW = 21, NARROW = 80 };
+
+static bool is_narrow(const question *q) { return question_width(q->c) < NARROW; }
 
 static void put_name(question *q, str label, size_t indent, const char *mark)
 {
-    size_t width = question_width(q->c), used = LEFT + indent + strlen(mark);
-    text_clipped(&q->c->out, label,
-                 width == SIZE_MAX   ? SIZE_MAX
-                 : width > used + 16 ? width - used
-                                     : 16);
+    size_t width = question_width(q->c), used = indent + strlen(mark);
+    used += is_narrow(q) ? LEFT_NARROW : LEFT;
+    text_clipped(&q->c->out, label, width == SIZE_MAX ? SIZE_MAX : width - used);
 }
 
 static void put_edge(question *q, const flat *f, const edge *e, uint32_t other, int64_t cum)
 {
     buf *b = &q->c->out;
     char value[HUMAN_MAX], percent[HUMAN_MAX];
-    const char *mark = e->inlined ? " (inlined)" : "";
-    buf_printf(b, "%52s %s |   ", question_value(q, e->value, value),
+    const char *mark = e->inlined && !is_narrow(q) ? " (inlined)" : "";
+    buf_printf(b, "%*s %s |   ", is_narrow(q) ? 11 : 52, question_value(q, e->value, value),
                percent_text(e->value, cum, percent));
     put_name(q, frame_label(f->frames, other), 2, mark);
     buf_printf(b, "%s\n", mark);
 }
 
-static void put_rule(buf *b)
+static void put_rule(const question *q, buf *b)
 {
-    text_repeat(b, "-", 60);
+    text_repeat(b, "-", is_narrow(q) ? 19 : 60);
     buf_z(b, "+-------------\n");
+}
+
+static void put_numbers(question *q, const flat_row *r, int64_t sum)
+{
+    buf *b = &q->c->out;
+    char v1[HUMAN_MAX], v2[HUMAN_MAX], p1[HUMAN_MAX], p2[HUMAN_MAX], p3[HUMAN_MAX];
+    question_value(q, r->cum, v2), percent_text(r->cum, q->v.total, p3);
+    if (is_narrow(q))
+        buf_printf(b, "%11s %s | ", v2, p3);
+    else
+        buf_printf(b, "%11s %s %s %11s %s                | ", question_value(q, r->flat, v1),
+                   percent_text(r->flat, q->v.total, p1), percent_text(sum, q->v.total, p2), v2,
+                   p3);
 }
 
 static void put_block(question *q, const flat *f, const edges *g, size_t row, int64_t sum)
 {
     buf *b = &q->c->out;
     const flat_row *r = &f->v[row];
-    char v1[HUMAN_MAX], v2[HUMAN_MAX], p1[HUMAN_MAX], p2[HUMAN_MAX], p3[HUMAN_MAX];
-    put_rule(b);
+    put_rule(q, b);
     for (uint32_t i = g->first_in[row]; i < g->first_in[row + 1]; i++)
         put_edge(q, f, &g->v[g->in[i]], g->v[g->in[i]].from, r->cum);
-    buf_printf(b, "%11s %s %s %11s %s                | %s", question_value(q, r->flat, v1),
-               percent_text(r->flat, q->v.total, p1), percent_text(sum, q->v.total, p2),
-               question_value(q, r->cum, v2), percent_text(r->cum, q->v.total, p3),
-               paint_on(q->c->term.color, PAINT_BOLD));
+    put_numbers(q, r, sum);
+    buf_z(b, paint_on(q->c->term.color, PAINT_BOLD));
     put_name(q, frame_label(f->frames, r->frame), 0, "");
     buf_printf(b, "%s\n", paint_on(q->c->term.color, PAINT_OFF));
     for (uint32_t i = g->first_out[row]; i < g->first_out[row + 1]; i++)
@@ -61,16 +72,19 @@ void graph_text(question *q, const flat *f, const edges *g, const bool *shown)
                    "showing %zu of %zu frames; those below %s are left out (--nodefraction, "
                    "--nodecount)\n",
                    f->n, f->n_all + f->n_dropped, question_value(q, f->cutoff, cut));
-    put_rule(b);
-    buf_printf(b, "%11s %5s%% %5s%% %11s %5s%% %8s %6s + %s\n", "flat", "flat", "sum", "cum", "cum",
-               "calls", "calls%", "context");
+    put_rule(q, b);
+    if (is_narrow(q))
+        buf_printf(b, "%11s %5s%% | %s\n", "cum", "cum", "context");
+    else
+        buf_printf(b, "%11s %5s%% %5s%% %11s %5s%% %8s %6s + %s\n", "flat", "flat", "sum", "cum",
+                   "cum", "calls", "calls%", "context");
     int64_t sum = 0;
     for (size_t i = 0; i < f->n; i++) {
         if (shown && !shown[i]) continue;
         sum = add_saturating(sum, f->v[i].flat, NULL);
         put_block(q, f, g, i, sum);
     }
-    if (f->n) put_rule(b);
+    if (f->n) put_rule(q, b);
 }
 
 /* ---- JSON ---- */

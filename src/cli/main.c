@@ -60,6 +60,7 @@ int main(int argc, char **argv)
     c.term.color = wants_color(c.o.color, c.term.color);
     c.term_err.color = wants_color(c.o.color, c.term_err.color);
     dispatch(&c);
+    cli_localize(&c);
     if (!c.pages || !pager_show(buf_view(&c.out))) cli_flush(&c);
     buf_free(&c.out);
     naming_close(&c);

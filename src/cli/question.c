@@ -293,7 +293,7 @@ bool question_open(question *q, cli *c, const char **paths, size_t n, granularit
     if (ok) naming_tell(c);
     ok = ok && ask(q, by);
     if (!ok) question_close(q);
-    c->pages = ok && !c->o.json && !c->o.no_pager && c->term.tty;
+    c->pages = ok && !c->o.json && !c->o.no_pager && c->term.moves;
     if (ok && q->v.unmatched[0]) cli_note(c, "nothing matches the pattern of %s", q->v.unmatched);
     return ok;
 }

@@ -4,20 +4,32 @@
 #include "draw/text.h"
 #include "base/ban.h"
 
-enum { LEFT = 46 }; /* columns before the name */
+/* Columns before the name, and the width below which only shares stand there. */
+enum { LEFT = 46, LEFT_NARROW = 15, NARROW = 66 };
+
+static void put_numbers(question *q, const flat_row *r, int64_t sum, size_t width)
+{
+    buf *b = &q->c->out;
+    char flat_[HUMAN_MAX], cum[HUMAN_MAX], p1[HUMAN_MAX], p2[HUMAN_MAX], p3[HUMAN_MAX];
+    percent_text(r->flat, q->v.total, p1), percent_text(r->cum, q->v.total, p3);
+    if (width < NARROW)
+        buf_printf(b, "%s %s  ", p1, p3);
+    else
+        buf_printf(b, "%11s %s %s %11s %s  ", question_value(q, r->flat, flat_), p1,
+                   percent_text(sum, q->v.total, p2), question_value(q, r->cum, cum), p3);
+}
 
 static void put_row(question *q, const flat *f, const flat_row *r, int64_t sum, size_t width)
 {
     buf *b = &q->c->out;
-    char flat_[HUMAN_MAX], cum[HUMAN_MAX], p1[HUMAN_MAX], p2[HUMAN_MAX], p3[HUMAN_MAX];
     const frame *x = &f->frames->v.v[r->frame];
-    buf_printf(b, "%11s %s %s %11s %s  ", question_value(q, r->flat, flat_),
-               percent_text(r->flat, q->v.total, p1), percent_text(sum, q->v.total, p2),
-               question_value(q, r->cum, cum), percent_text(r->cum, q->v.total, p3));
+    put_numbers(q, r, sum, width);
     const char *mark = !(x->flags & FRAME_INLINED) ? ""
                        : x->flags & FRAME_CALLED   ? " (partly inlined)"
                                                    : " (inlined)";
-    size_t room = width == SIZE_MAX ? SIZE_MAX : width - LEFT - strlen(mark);
+    size_t left = width < NARROW ? LEFT_NARROW : LEFT;
+    if (width < NARROW) mark = "";
+    size_t room = width == SIZE_MAX ? SIZE_MAX : width - left - strlen(mark);
     text_clipped(b, x->label, room);
     buf_printf(b, "%s%s%s\n", paint_on(q->c->term.color, *mark ? PAINT_DIM : PAINT_OFF), mark,
                paint_on(q->c->term.color, PAINT_OFF));
@@ -38,7 +50,10 @@ void top_text(question *q, const flat *f)
                        question_value(q, f->cutoff, cut));
         buf_printf(b, "%s\n", paint_on(q->c->term.color, PAINT_OFF));
     }
-    buf_printf(b, "%11s %5s%% %5s%% %11s %5s%%\n", "flat", "flat", "sum", "cum", "cum");
+    if (question_width(q->c) < NARROW)
+        buf_printf(b, "%5s%% %5s%%\n", "flat", "cum");
+    else
+        buf_printf(b, "%11s %5s%% %5s%% %11s %5s%%\n", "flat", "flat", "sum", "cum", "cum");
     sum = 0;
     for (size_t i = 0; i < f->n; i++) {
         sum = add_saturating(sum, f->v[i].flat, NULL);

@@ -16,12 +16,25 @@ static unsigned colors(const char *name)
     return rgb || strstr(name, "direct") ? 1 << 24 : 256;
 }
 
+/* By name: the locale need not be installed for its name to say what the terminal shows. */
+static bool says_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const char *v = getenv(names[i]);
+        if (v && *v) return strcasestr(v, "utf-8") || strcasestr(v, "utf8");
+    }
+    return false;
+}
+
 term term_of(int fd)
 {
-    term t = {.tty = isatty(fd) == 1, .width = 80, .colors = colors(getenv("TERM"))};
+    term t = {
+        .tty = isatty(fd) == 1, .width = 80, .colors = colors(getenv("TERM")), .utf8 = says_utf8()};
     if (!t.tty) return t;
     const char *no_color = getenv("NO_COLOR"), *name = getenv("TERM");
-    t.color = !(no_color && *no_color) && name && strcmp(name, "dumb") != 0;
+    t.moves = name && strcmp(name, "dumb") != 0;
+    t.color = t.moves && !(no_color && *no_color);
     struct winsize w;
     if (ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col >= 40) t.width = w.ws_col;
     return t;
