@@ -103,16 +103,24 @@ static bool load_thread(gecko_walk *w, gecko_thread *t, gecko_stacks *shared, th
     return sample_times(w, p, s);
 }
 
+static bool no_such_stack(gecko_walk *w, const thread_samples *s, size_t i, int64_t row)
+{
+    (void)!err_set(w->e, ERR_MALFORMED, "samples: row %zu has stack %" PRId64 " of %zu", i, row,
+                   s->stacks.node.n);
+    (void)!err_in(w->e, "threads");
+    return gecko_leave_out(&w->r, w->e);
+}
+
 static bool sample_keys(gecko_walk *w, thread_samples *s, observe *o)
 {
     s->key.v = arena_new(w->r.work, uint32_t, s->n);
     if (!s->key.v) return out_of_memory(w->e);
     for (size_t i = 0; i < s->n && !w->r.b.failed; i++) {
         int64_t row = gecko_at(&s->col[S_STACK], (int64_t)i);
-        if (row >= 0 && (uint64_t)row >= s->stacks.node.n)
-            return err_set(w->e, ERR_MALFORMED, "samples: row %zu has stack %" PRId64 " of %zu", i,
-                           row, s->stacks.node.n);
-        uint32_t node = row >= 0 ? s->stacks.node.v[row] : 0;
+        bool odd = row >= 0 && (uint64_t)row >= s->stacks.node.n;
+        if (odd && !no_such_stack(w, s, i, row)) return false;
+        w->n_stacked += row >= 0 && !odd;
+        uint32_t node = row >= 0 && !odd ? s->stacks.node.v[row] : 0;
         s->key.v[i] = observe_key(o, nest_stack(&w->r.tree, node), s->attrs, s->n_attrs);
         if (!w->r.b.failed) o->keys.v[s->key.v[i]].n++;
     }
@@ -226,8 +234,11 @@ static bool put_group(gecko_walk *w, gecko_thread *t, size_t n, gecko_stacks *sh
     if (!g.s) return out_of_memory(w->e);
     size_t samples = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!load_thread(w, &t[i], &shared[t[i].process], &g.s[i]))
-            return err_in(w->e, "thread %.*s", STR_ARG(t[i].name));
+        if (!load_thread(w, &t[i], &shared[t[i].process], &g.s[i])) {
+            (void)!err_in(w->e, "thread %.*s", STR_ARG(t[i].name));
+            if (!gecko_leave_out(&w->r, w->e)) return false;
+            g.s[i] = (thread_samples){0};
+        }
         samples += g.s[i].n;
     }
     if (!samples) return true;
@@ -285,6 +296,7 @@ static void losses(const gecko_walk *w)
     ledger_add_n(l, STAGE_READ, LOSS_EVENT, NULL, w->n_markers, "threads[].markers", STR("marker"));
     ledger_add_n(l, STAGE_READ, LOSS_EVENT_DETAIL, NULL, w->n_details, "threads[]",
                  STR("allocations"));
+    ledger_add_n(l, STAGE_READ, LOSS_DAMAGED, NULL, w->r.n_odd, "threads", str_of(w->r.odd.msg));
     ledger_add_n(l, STAGE_READ, LOSS_METADATA, NULL, w->n_metadata, "meta", (str){0});
     ledger_add_n(l, STAGE_READ, LOSS_ROUNDED, NULL, w->r.rounded, "threads[].samples.time",
                  STR("to ns"));
@@ -297,6 +309,10 @@ static bool read_all(gecko_walk *w, str bytes)
     if (!gecko_read_document(w, bytes)) return false;
     if (!w->threads.n) return err_set(w->e, ERR_MALFORMED, "there are no threads");
     if (!put_all(w)) return false;
+    if (w->r.n_odd && !w->n_stacked) {
+        *w->e = w->r.odd; /* nothing is whole */
+        return false;
+    }
     losses(w);
     return true;
 }

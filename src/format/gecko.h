@@ -80,7 +80,12 @@ struct gecko_reader {
     nest_tree tree;
     ledger *l;
     bool rounded;
+    uint64_t n_odd; /* rows of tables and threads that were left out */
+    err odd;        /* the first of them */
 };
+
+/* Counts what e says as damage and forgets it.  false: e is of another kind, such as a spent budget. */
+NODISCARD bool gecko_leave_out(gecko_reader *r, err *e);
 
 /* ---- the document ---- */
 
@@ -99,6 +104,7 @@ typedef struct gecko_walk {
     VEC(gecko_process) processes;
     VEC(gecko_thread) threads;
     uint64_t n_markers, n_details, n_metadata;
+    uint64_t n_stacked; /* samples whose stack is there */
     err *e;
 } gecko_walk;
 

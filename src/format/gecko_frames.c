@@ -337,6 +337,14 @@ static bool load(tables *t, const gecko_slices *s, err *e)
     return gecko_string_table(s->strings, &t->strings, r->work, e) || err_in(e, "stringTable");
 }
 
+bool gecko_leave_out(gecko_reader *r, err *e)
+{
+    if (e->code != ERR_MALFORMED) return false;
+    if (!r->n_odd++) r->odd = *e;
+    *e = (err){0};
+    return true;
+}
+
 /* One row of the stack table: its caller (+ 1), its own location, and the node of both. */
 typedef struct stack_row {
     uint32_t under; /* node of the caller */
@@ -355,14 +363,19 @@ static bool prefix_of(const tables *t, size_t i, int64_t *prefix, err *e)
     return err_set(e, ERR_MALFORMED, "stackTable: row %zu comes before its prefix", i);
 }
 
+/* A row without a frame stands for its caller; one whose caller is not known begins the stack. */
 static bool put_row(tables *t, size_t i, stack_row *rows, uint32_t *nodes, uint32_t *raw, err *e)
 {
     int64_t prefix, f = gecko_at(&t->stack[2], (int64_t)i);
-    if (!prefix_of(t, i, &prefix, e)) return false;
-    if (f < 0 || (uint64_t)f >= t->n_frames)
-        return err_set(e, ERR_MALFORMED, "stackTable: row %zu has no frame", i);
     stack_row *row = &rows[i];
+    bool ok = prefix_of(t, i, &prefix, e);
+    if (!ok) prefix = GECKO_NONE;
     const stack_row *up = prefix >= 0 ? &rows[prefix] : NULL;
+    if (f < 0 || (uint64_t)f >= t->n_frames) {
+        *row = up ? *up : (stack_row){.address = -1, .depth = -1};
+        nodes[i] = up ? nodes[prefix] : 0;
+        return err_set(e, ERR_MALFORMED, "stackTable: row %zu has no frame", i);
+    }
     row->address = gecko_at(&t->frame[F_ADDRESS], f);
     row->depth = gecko_at(&t->frame[F_INLINE], f);
     bool is_raw = t->frame[F_LOCATION].present;
@@ -379,7 +392,7 @@ static bool put_row(tables *t, size_t i, stack_row *rows, uint32_t *nodes, uint3
         row->loc = raw[f] - 1;
     }
     nodes[i] = nest_child(&t->r->tree, row->under, row->loc);
-    return true;
+    return ok;
 }
 
 static bool read_libs(gecko_reader *r, gecko_process *p, err *e)
@@ -402,7 +415,10 @@ bool gecko_read_stacks(gecko_reader *r, gecko_process *p, const gecko_slices *s,
     out->node.v = arena_new(r->work, uint32_t, t->n_stacks);
     out->node.n = out->node.cap = t->n_stacks;
     if (!rows || !made || !out->node.v) return out_of_memory(e);
-    for (size_t i = 0; i < t->n_stacks && !r->b.failed; i++)
-        if (!put_row(t, i, rows, out->node.v, made, e)) return false;
+    size_t n_odd = 0;
+    for (size_t i = 0; i < t->n_stacks && !r->b.failed; i++) {
+        if (put_row(t, i, rows, out->node.v, made, e)) continue;
+        if (++n_odd == t->n_stacks || !gecko_leave_out(r, e)) return false; /* all are odd */
+    }
     return !r->b.failed || out_of_memory(e);
 }

@@ -114,6 +114,15 @@ static const read_case cases[] = {
      "\"stackTable\":{"
      "\"frame\":[0],\"prefix\":[0]},\"frameTable\":{\"func\":[0]}}]}",
      NULL, "stackTable: row 0 comes before its prefix (at thread x)"},
+    {"odd rows beside whole ones: a stack, a frame and a prefix that are not there",
+     "{\"meta\":{\"startTime\":0},\"threads\":[{\"name\":\"x\",\"samples\":{\"stack\":[1,2,3,9],"
+     "\"time\":[1,2,3,4]},\"stackTable\":{\"frame\":[0,1,7,1],\"prefix\":[null,0,1,8]},"
+     "\"frameTable\":{\"func\":[0,1]},\"funcTable\":{\"name\":[0,1]},\"stringArray\":[\"m\",\"g\"]}"
+     ","
+     "{\"name\":\"bad\",\"samples\":{\"schema\":{\"stack\":0,\"time\":1},\"data\":[7]}}]}",
+     "samples/count 1000000+3000001\n m;g [name=x] @1000000 @2000000\n g [name=x] @3000000\n"
+     "  [name=x] @4000000\n",
+     "damaged 4"},
     {"a row that is none", RAW("", "[]", THREAD(RAW_SAMPLES("\"data\":[7]"))), NULL,
      "expected a row, found a number (byte 128, at thread T.samples.data[0])"},
     {"no threads", "{\"meta\":{}}", NULL, "there are no threads"},
