@@ -204,16 +204,10 @@ static void show_progress(void *who, uint64_t done, uint64_t all)
 /* One line, whatever the command prints besides: numbers of half an input look like those of a whole one. */
 static void say_damage(cli *c, const char *path, const ledger *l)
 {
-    const loss *x = c->o.quiet ? NULL : ledger_damage(l);
-    if (!x) return;
-    uint64_t all = 0;
-    for (size_t i = 0; i < l->n; i++)
-        if (l->v[i].concept == x->concept && l->v[i].stage == x->stage) all += l->v[i].count;
-    char times[48] = "";
-    if (all > 1) snprintf(times, sizeof times, "%" PRIu64 " times, first ", all);
-    cli_note(c, "%s: damaged or incomplete, what is whole was read: %s (%s%s%s%s)",
-             input_name(path), loss_what(x->concept), times, x->path, *x->value ? ": " : "",
-             x->value);
+    char what[512];
+    if (!c->o.quiet && ledger_damage(l, what, sizeof what))
+        cli_note(c, "%s: damaged or incomplete, what is whole was read: %s", input_name(path),
+                 what);
 }
 
 static bool read_loaded(cli *c, const char *path, input *in)

@@ -1,6 +1,7 @@
 #include "model/ledger.h"
 
 #include "base/ban.h"
+#include <inttypes.h>
 
 static const struct {
     const char *name, *what;
@@ -70,11 +71,22 @@ static bool is_damage(const loss *x)
     return broken && x->stage == STAGE_READ && !x->carried_as;
 }
 
-const loss *ledger_damage(const ledger *l)
+bool ledger_damage(const ledger *l, char *out, size_t n)
 {
-    for (size_t i = 0; l && i < l->n; i++)
-        if (is_damage(&l->v[i])) return &l->v[i];
-    return NULL;
+    const loss *x = NULL;
+    uint64_t all = 0;
+    for (size_t i = 0; l && i < l->n; i++) {
+        if (!x && is_damage(&l->v[i])) x = &l->v[i];
+        if (x && l->v[i].concept == x->concept && l->v[i].stage == x->stage) all += l->v[i].count;
+    }
+    char times[48] = "";
+    if (all > 1) snprintf(times, sizeof times, "%" PRIu64 " times, first ", all);
+    if (x)
+        snprintf(out, n, "%s (%s%s%s%s)", loss_what(x->concept), times, x->path,
+                 *x->value ? ": " : "", x->value);
+    else if (n)
+        *out = '\0';
+    return x != NULL;
 }
 
 const char *loss_name(loss_concept c) { return concepts[c].name; }

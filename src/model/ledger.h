@@ -98,8 +98,8 @@ void ledger_add_n(ledger *l, loss_stage stage, loss_concept concept, const char 
 void ledger_drop(ledger *l, loss_stage stage, loss_concept concept, const char *carried_as);
 void ledger_merge(ledger *to, const ledger *from);
 bool ledger_lost(const ledger *l); /* anything not carried? */
-/* The first entry that says that the input was damaged or not whole; NULL: it was sound. */
-const loss *ledger_damage(const ledger *l);
+/* What was damaged or missing in the input, in words: "what (how often, where: why)".  false, and "": the input was sound. */
+bool ledger_damage(const ledger *l, char *out, size_t n);
 
 const char *loss_name(loss_concept c);
 const char *loss_what(loss_concept c);

@@ -355,7 +355,10 @@ verdict receive_read(const receive_route *r, const http_message *m, const receiv
     if (v == VERDICT_TAKEN && !document_anchor(&out->doc, &when, read.ledger, a, e)) v = failed(e);
     out->n_items = out->doc.model.profiles.n + out->n_rejected;
     if (v == VERDICT_TAKEN) recognise(out);
-    if (v == VERDICT_TAKEN && r->kind == RECEIVE_UPLOAD) locate(out);
+    if (v == VERDICT_TAKEN && r->kind == RECEIVE_UPLOAD) {
+        locate(out);
+        ledger_damage(read.ledger, out->damage, sizeof out->damage);
+    }
     return v;
 }
 
@@ -413,6 +416,10 @@ static void put_success_json(const receive_route *r, buf *b, const received *got
         json_put_i64(&o, (int64_t)got->doc.model.profiles.n);
         json_put_key(&o, STR("duplicates"));
         json_put_u64(&o, got->n_duplicates);
+        if (got->damage[0]) {
+            json_put_key(&o, STR("damage"));
+            json_put_str(&o, str_of(got->damage));
+        }
         json_put_key(&o, STR("service"));
         json_put_str(&o, str_of(got->service));
         json_put_key(&o, STR("first"));

@@ -65,6 +65,8 @@ typedef struct received {
     char why[RECEIVE_TEXT];
     char recognised
         [48]; /* "otlp 1.9", "otlp-json", "pprof", "splunk-logs": our words, no sender's */
+    char
+        damage[RECEIVE_TEXT]; /* of an upload: what was left out of the file; empty: it was whole */
     /* Of an upload, so that whoever sent it can find it: */
     uint64_t n_duplicates; /* profiles that were stored before: the store says so later */
     char service[96];      /* service.name of its first resource; empty: none, or a longer one */
@@ -81,8 +83,9 @@ typedef struct receive_opts {
 } receive_opts;
 
 /* Reads the request.  A profile that breaks a rule does not fail it: the others are read and `why` has counts and reasons, with
- * n_rejected 0 when only unused entries of the dictionary are broken.  A file (/upload) is read whole or not at all.  Memory is the arena's, its budget a limit too, strings view m->body.  Anything but VERDICT_TAKEN:
- * `e` says why.
+ * n_rejected 0 when only unused entries of the dictionary are broken.  Of a damaged file (/upload) the whole parts are read, and
+ * `damage` says what was left out.  Memory is the arena's, its budget a limit too, strings view m->body.  Anything but
+ * VERDICT_TAKEN: `e` says why.
  *
  * Recordings whose clock does not count from 1970 are dated (wire/anchor.h): /upload?time_anchor=TIME says when it began,
  * ?modified=TIME when the file was last written, and otherwise o->arrival counts. */

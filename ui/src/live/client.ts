@@ -75,6 +75,7 @@ export interface Uploaded {
     recognised: string;
     profiles: number;
     duplicates: number; // of these: stored before
+    damage?: string; // what was left out of a damaged file
     service: string; // empty: it names none
     first: number; // Unix ns; 0: it does not say when it was measured, and counts as of now
     last: number;
@@ -89,6 +90,7 @@ export const upload = async (file: File): Promise<Uploaded> =>
 /** What became of it: "perf.data: 2 profiles (perf-data)". */
 export function uploadedText(name: string, r: Uploaded): string {
     const all = `${name}: ${r.profiles} ${r.profiles === 1 ? 'profile' : 'profiles'} (${r.recognised})`;
-    if (!r.duplicates) return all;
-    return r.duplicates === r.profiles ? `${all}, stored before` : `${all}, ${r.duplicates} of them stored before`;
+    const before = r.duplicates === r.profiles ? ', stored before' : `, ${r.duplicates} of them stored before`;
+    const damage = r.damage ? `; damaged or incomplete, the whole parts are stored: ${r.damage}` : '';
+    return all + (r.duplicates ? before : '') + damage;
 }
