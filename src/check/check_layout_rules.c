@@ -28,6 +28,16 @@ static size_t key_add(layout_walk *w, keys *k, str key)
     return k->v.n - 1;
 }
 
+static bool key_known(const keys *k, str key)
+{
+    if (!k->v.n) return false;
+    uint64_t h = hash_bytes(key.p, key.n, k->index.seed);
+    uint32_t at_slot = hash_first(&k->index, h), i;
+    for (; hash_next(&k->index, &at_slot, h, &i); at_slot++)
+        if (str_eq(k->v.v[i], key)) return true;
+    return false;
+}
+
 static void look_unique_keys(layout_walk *w, const node *x, const field_desc *list)
 {
     if (!w->c->on[RULE_P23] || slot_at(x, list)->n < 2) return;
@@ -69,35 +79,47 @@ static void look_dictionary(layout_walk *w, const node *x)
                  "one dictionary");
 }
 
-static bool has_key(const message_desc *resource_desc, str bytes, str key)
+/* One entity: it names attributes of the resource around it. */
+static void entity_rules(layout_walk *w, const node *x, const message_desc *m, const pb_field *at,
+                         uint64_t index, const keys *known)
 {
-    const field_desc *list = message_field_named(resource_desc, STR("attributes"));
-    pb_cur c = pb_open(bytes.p, bytes.n, NULL);
-    for (pb_field f; list && pb_next(&c, &f);) {
-        if (f.number != list->number || f.wire != 2) continue;
-        pb_field k = find_field(list->message, pb_bytes(&f), "key");
-        if (k.at && str_eq(pb_bytes(&k), key)) return true;
+    static const char *const lists[] = {"id_keys", "description_keys"};
+    str bytes = pb_bytes(at);
+    step self = {x->self, "entity_refs", index};
+    node e = {.m = m, .self = &self, .bytes = bytes, .at = at->at};
+    char q[80];
+    if (!find_field(m, bytes, "type").value && hit(w->c, RULE_P31))
+        layout_blame(w, RULE_P31, &e, "type", "no type", "a type");
+    if (!find_field(m, bytes, "id_keys").at && hit(w->c, RULE_P31))
+        layout_blame(w, RULE_P31, &e, "id_keys", "no id keys", "at least one");
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        const field_desc *fd = message_field_named(m, str_of(lists[i]));
+        pb_cur c = pb_open(bytes.p, bytes.n, NULL);
+        for (pb_field f; fd && pb_next(&c, &f);) {
+            if (f.number != fd->number || f.wire != 2 || key_known(known, pb_bytes(&f))) continue;
+            if (hit(w->c, RULE_P31))
+                layout_blame(w, RULE_P31, &e, fd->name, quote(pb_bytes(&f), q, sizeof q),
+                             "a key of the resource's attributes");
+        }
     }
-    return false;
 }
 
-/* An entity names attributes of the resource around it. */
-static void look_entity(layout_walk *w, const node *x)
+static void look_resource(layout_walk *w, const node *x)
 {
-    char q[80];
-    if (!node_field(x, "type")->v && hit(w->c, RULE_P31))
-        layout_blame(w, RULE_P31, x, "type", "no type", "a type");
-    if (!node_field(x, "id_keys")->n && hit(w->c, RULE_P31))
-        layout_blame(w, RULE_P31, x, "id_keys", "no id keys", "at least one");
-    pb_cur c = pb_open(x->bytes.p, x->bytes.n, NULL);
-    for (pb_field f; x->up && w->c->on[RULE_P31] && pb_next(&c, &f);) {
-        const field_desc *fd = message_field(x->m, f.number);
-        bool list = fd && f.wire == 2 && (fd->flags & FF_REPEATED);
-        if (!list || has_key(x->up->m, x->up->bytes, pb_bytes(&f)) || !hit(w->c, RULE_P31))
-            continue;
-        layout_blame(w, RULE_P31, x, fd->name, quote(pb_bytes(&f), q, sizeof q),
-                     "a key of the resource's attributes");
+    const field_desc *list = message_field_named(x->m, STR("attributes"));
+    const field_desc *refs = message_field_named(x->m, STR("entity_refs"));
+    if (!list || !refs || !w->c->on[RULE_P31] || !slot_at(x, refs)->n) return;
+    keys known = {0};
+    pb_cur c = pb_open(x->bytes.p, x->bytes.n, NULL), again = c;
+    for (pb_field f; pb_next(&c, &f);) {
+        if (f.number != list->number || f.wire != 2) continue;
+        pb_field key = find_field(list->message, pb_bytes(&f), "key");
+        if (key.at) key_add(w, &known, pb_bytes(&key));
     }
+    uint64_t i = 0;
+    for (pb_field f; !w->c->failed && pb_next(&again, &f);)
+        if (f.number == refs->number && f.wire == 2)
+            entity_rules(w, x, refs->message, &f, i++, &known);
 }
 
 /* P-21 was a rule for profiles before it was one for samples. */
@@ -451,7 +473,7 @@ static const struct row {
     bool rest; /* also when today's checks look at the other rules */
 } rows[] = {
     {"ProfilesData", look_dictionary, false},
-    {"EntityRef", look_entity, false},
+    {"Resource", look_resource, false},
     {"ProfileContainer", look_container, false},
     {"Profile", look_profile, false},
     {"ValueType", look_temporality, true},
