@@ -236,7 +236,8 @@ static unsigned target_of(const layout_walk *w, const message_desc *m, const fie
               {"Location", "mapping_index", V3_MAPPING, TABLE_MAPPING}};
     if (fd->target || w->c->kind != LAYOUT_1_3) return fd->target;
     for (size_t i = 0; i < ARRAY_LEN(v3); i++) {
-        if (!is(m, v3[i].message) || strcmp(fd->name, v3[i].field)) continue;
+        if (fd->name[0] != v3[i].field[0] || !is(m, v3[i].message)) continue;
+        if (strcmp(fd->name, v3[i].field)) continue;
         bool url = i == 1 && w->doc_url;
         return w->refs[v3[i].which].has_ids || url ? TABLE_NONE : v3[i].table;
     }

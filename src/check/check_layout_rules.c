@@ -418,12 +418,6 @@ static void look_columns(layout_walk *w, const node *x)
     column_rule(w, x, "timestamps", n, true);
 }
 
-static void look_sample_list(layout_walk *w, const node *x)
-{
-    look_temporality(w, x);
-    look_columns(w, x);
-}
-
 /* ---- events ---- */
 
 static void look_event_type(layout_walk *w, const node *x)
@@ -485,10 +479,8 @@ static const struct row {
     {"Function", look_lines, false},
     {"Link", look_link, false},
     {"KeyValue", look_key, false},
-    {"ProfileType", look_sample_list, false},
-    {"SampleList", look_sample_list, false},
-    {"SampleType", look_temporality, false},
-    {"DenormalizedSampleType", look_temporality, false},
+    {"ProfileType", look_columns, false},
+    {"SampleList", look_columns, false},
     {"AttributeSet", look_set, false},
     {"EventType", look_event_type, false},
     {"Event", look_event, false},

@@ -90,6 +90,7 @@ bool check_message(unsigned kind, const message_desc *root, str bytes, bool plai
     if (!checker_open(&c, o, kind, a, e)) return false;
     c.plain = plain;
     check_layout(&c, root, bytes.p, bytes.n, false);
+    explain_build_ids(&c);
     return checker_finish(&c, out, e);
 }
 

@@ -79,7 +79,10 @@ uint64_t field_offset(const layout_walk *w, const node *x, const slot *s);
 
 static inline str slot_bytes(const slot *s) { return (str){(const char *)s->data, (size_t)s->v}; }
 
-static inline bool is(const message_desc *m, const char *name) { return !strcmp(m->name, name); }
+static inline bool is(const message_desc *m, const char *name)
+{
+    return m->name[0] == name[0] && !strcmp(m->name, name);
+}
 
 static inline const slot *slot_at(const node *x, const field_desc *fd)
 {

@@ -249,8 +249,6 @@ static const layout_case cases[] = {
      "0x1"},
     {"P-80", ARRAYS, "trace_id:x\"" TRACE "\"", "", "trace_id:x\"" TRACE "\"",
      P0 ".links[1].trace_id", "0 bytes"},
-    {"L-01", ARRAYS, "aggregation_temporality:1", "", "aggregation_temporality:2",
-     P0 ".profile_types[0].aggregation_temporality", "unspecified"},
     {"L-02", ARRAYS, "profile_id:x\"" TRACE "\"", "", "profile_id:x\"" TRACE "\"", P0 ".profile_id",
      "no id"},
     {"L-03", ARRAYS, "end_time_unix_nano:" T10, "", "end_time_unix_nano:" T0,
@@ -592,7 +590,7 @@ static void names_of_kinds(void **state)
     } x[] = {{"P-01", "1.8-1.11"},
              {"P-20", "all"},
              {"P-24", "1.10-1.11"},
-             {"L-01", "1.3-1.8, arrays"},
+             {"L-01", "1.3-1.8"},
              {"L-05", "1.3"},
              {"S-30", "splunk"},
              {"P-52", "1.3-1.11, arrays, events"}};
