@@ -1,5 +1,8 @@
-/* check_bytes, profcheck_verdict and check_fix on whatever comes. */
+/* check_bytes, the checks of every other layout and format, profcheck_verdict and check_fix on whatever
+ * comes. */
 #include "check/check.h"
+#include "format/dialects.h"
+#include "format/splunk.h"
 #include "wire/otlp.h"
 
 #include "base/ban.h"
@@ -44,6 +47,31 @@ static void hold_fixed(const model *lenient, arena *a)
     buf_free(&out);
 }
 
+/* A finding is of a rule that the kind has. */
+static void hold_kind(unsigned kind, const message_desc *root, const uint8_t *p, size_t n)
+{
+    arena a = {0};
+    check_report r;
+    err e = {0};
+    str bytes = {(const char *)p, n};
+    HOLD(root ? check_message(kind, root, bytes, false, NULL, &a, &r, &e)
+              : check_bytes_of((layout)kind, p, n, NULL, &a, &r, &e));
+    hold_report(&r, n);
+    for (size_t i = 0; i < r.n_findings; i++) HOLD(r.findings[i].rule->kinds >> kind & 1);
+    arena_free(&a);
+}
+
+static void hold_kinds(const uint8_t *p, size_t n)
+{
+    for (layout l = LAYOUT_1_3; l < LAYOUT_CURRENT; l++) hold_kind(l, NULL, p, n);
+    for (dialect d = DIALECT_A; d < DIALECT_C; d++)
+        hold_kind(CHECK_ARRAYS, dialect_schema(d), p, n);
+    hold_kind(CHECK_EVENTS, dialect_schema(DIALECT_C), p, n);
+    hold_kind(CHECK_EVENTS, dialect_schema(DIALECT_C_BOX), p, n);
+    hold_kind(LAYOUT_1_3, dialect_schema(DIALECT_B_BARE), p, n);
+    hold_kind(CHECK_SPLUNK, splunk_logs_schema(), p, n);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     arena a = {0};
@@ -53,6 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     HOLD(check_bytes(p, n, NULL, &a, &r, &e));
     HOLD(a.used < 512 * 1024);
     hold_report(&r, n);
+    hold_kinds(p, n);
     HOLD(profcheck_verdict(p, n, &(profcheck_opts){true, true, true}, &a, &v, &e));
     HOLD((v.status == PROFCHECK_PASS) == (v.first[0] == '\0'));
 

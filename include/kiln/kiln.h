@@ -605,7 +605,7 @@ typedef struct kiln_rule {
     bool reserved[3];
 } kiln_rule;
 
-/* Rule i in order of ids; false past the last. */
+/* Rule i of the list that docs/check.md has; false past the last. */
 KILN_API bool kiln_rule_at(size_t i, kiln_rule *out);
 
 typedef struct kiln_check_options {
@@ -622,7 +622,8 @@ typedef struct kiln_check_options {
     uint64_t seed;         /* as for reading */
 } kiln_check_options;
 
-/* Holds bytes (any compression, layout and framing) to every rule of the specification.  A report,
+/* Holds bytes (any compression, layout and framing, and formats that have rules of their own: arrays,
+ * events, call stacks in log records) to every rule of their document.  A report,
  * however bad, is a success; bytes that do not parse as protobuf are a finding too.
  * NULL: KILN_USAGE for an unknown rule or name, KILN_LIMIT, KILN_MALFORMED for broken compression,
  * JSON or framing. */

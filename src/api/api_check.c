@@ -118,6 +118,14 @@ static bool check_payloads(judge *j, str bytes)
     return ok;
 }
 
+/* An input of another format that has rules. */
+static bool check_other(judge *j, const format *f, str bytes)
+{
+    check_report one = {0};
+    return check_format(f, bytes, &j->rules, &j->r->a, &one, j->e) &&
+           add_report(j, &(payload){.bytes = bytes}, &one);
+}
+
 static bool check_input(judge *j, str in, const kiln_check_options *o)
 {
     j->rules = (check_opts){
@@ -132,7 +140,10 @@ static bool check_input(judge *j, str in, const kiln_check_options *o)
         !api_format(o->format, &j->from.from, j->e) ||
         !api_layout(o->layout, &j->from.layout, j->e))
         return false;
-    return format_unpack(in, o->max_input, &j->r->a, &u, j->e) && check_payloads(j, u.bytes);
+    if (!format_unpack(in, o->max_input, &j->r->a, &u, j->e)) return false;
+    const format *f = j->from.from ? j->from.from : format_detect(u.bytes);
+    bool other = !j->from.layout && f && check_has_rules(f, u.bytes);
+    return other ? check_other(j, f, u.bytes) : check_payloads(j, u.bytes);
 }
 
 kiln_report *kiln_check(const void *bytes, size_t n, const kiln_check_options *from, kiln_error *ke)

@@ -1,10 +1,13 @@
-/* check/check.h - the rules of the OTLP profiles specification, held against data.  Pure.
+/* check/check.h - the rules of the OTLP profiles specification and its forerunners, held against data.
  *
- * Three judges and one repairer:
+ * Judges and one repairer:
  *
  *     check_bytes        protobuf of the current layout: facts of the bytes, then of the model
- *     check_model        a decoded model alone (JSON, older layouts): the facts of bytes are gone
- *     check_payload      whichever of the two a payload allows
+ *     check_bytes_of     the same of any released layout, by the rules of that layout
+ *     check_message      a message by its schema alone: layouts before 1.8, drafts, log records
+ *     check_model        a decoded model alone (JSON): the facts of bytes are gone
+ *     check_payload      whichever of them a payload of OTLP allows
+ *     check_format       an input of another format that has rules: arrays, events, log records
  *     profcheck_verdict  what the SIG's own profcheck would say about the same bytes, quirks included
  *     check_fix          repairs what has one right answer and says what it did
  *
@@ -20,26 +23,41 @@
 
 /* ---- rules ---- */
 
+/* What a message is judged as: a released layout under its own number, or one of these. */
+typedef enum check_kind {
+    CHECK_ARRAYS = LAYOUT_COUNT, /* the draft before the first release, A to A2, A0 and bench */
+    CHECK_EVENTS,                /* the proposal of timestamped events */
+    CHECK_SPLUNK,                /* call stacks in log records */
+    CHECK_KIND_COUNT
+} check_kind;
+
+const char *check_kind_name(unsigned kind); /* "layout 1.7", "the arrays draft", ... */
+
 typedef enum check_severity { CHECK_INFO, CHECK_WARNING, CHECK_ERROR } check_severity;
 
 const char *check_severity_name(check_severity s); /* "info", "warning", "error" */
 
 typedef struct check_rule {
-    const char *id;    /* "P-01"; "WIRE": not protobuf of this layout; "UNKNOWN": a field of none */
-    const char *level; /* the specification's word: "MUST", "SHOULD", "expected", ... */
-    const char *title; /* short, no full stop */
+    const char *
+        id; /* "P-01", "L-01", ...; "WIRE": not protobuf of this layout; "UNKNOWN": a field of none */
+    const char *level;    /* the specification's word: "MUST", "SHOULD", "expected", ... */
+    const char *title;    /* short, no full stop */
     const char *expected; /* one sentence */
     const char *fix;      /* what a producer changes */
     const char *source;   /* "profiles.proto", "data-format.md", ... */
     const char *unseen;   /* NULL, or why no data can show a violation */
     check_severity severity;
-    bool wire;    /* needs protobuf bytes: check_model alone cannot tell */
-    bool fixable; /* check_fix removes every violation */
+    uint32_t kinds; /* bit (1 << kind) for each layout or check_kind that has the rule */
+    bool wire;      /* needs protobuf bytes: check_model alone cannot tell */
+    bool fixable;   /* check_fix removes every violation */
 } check_rule;
 
-/* All rules in order of their ids, those that data cannot show included. */
+/* All rules, P L A E S and our own, each in order of its ids; those that data cannot show included. */
 const check_rule *check_rules(size_t *n);
 const check_rule *check_rule_find(str id); /* any case; NULL: no such rule */
+/* Where a rule holds: "1.8-1.11", "all", "1.3-1.8, arrays"; in out[n], CHECK_KINDS_MAX is enough. */
+enum { CHECK_KINDS_MAX = 64 };
+const char *check_kinds_text(uint32_t kinds, char *out, size_t n);
 
 /* ---- checking ---- */
 
@@ -87,6 +105,16 @@ typedef struct check_report {
 NODISCARD bool check_bytes(const void *p, size_t n, const check_opts *o, arena *a,
                            check_report *out, err *e);
 
+NODISCARD bool check_bytes_of(layout l, const void *p, size_t n, const check_opts *o, arena *a,
+                              check_report *out, err *e);
+
+/* Checks bytes by the schema `root` and the rules of `kind` (a layout before 1.8, or a check_kind), as
+ * they came: nothing is converted first.  `plain`: they are not the bytes of the input (JSON was
+ * transcoded), so that examples have no offset. */
+struct message_desc;
+NODISCARD bool check_message(unsigned kind, const struct message_desc *root, str bytes, bool plain,
+                             const check_opts *o, arena *a, check_report *out, err *e);
+
 /* Checks a model, lenient or not.  Rules marked `wire` are not looked at; a note says so. */
 NODISCARD bool check_model(const model *m, const check_opts *o, arena *a, check_report *out,
                            err *e);
@@ -95,6 +123,13 @@ NODISCARD bool check_model(const model *m, const check_opts *o, arena *a, check_
  * WIRE says what is wrong with them.  LAYOUT_UNKNOWN: look at the bytes.  `losses` may be NULL. */
 NODISCARD bool check_payload(const payload *p, layout l, const check_opts *o, ledger *losses,
                              arena *a, check_report *out, err *e);
+
+/* Are there rules for bytes of this format, besides those of OTLP? */
+struct format;
+bool check_has_rules(const struct format *f, str bytes);
+/* Checks a whole input of such a format.  ERR_UNSUPPORTED: it has none. */
+NODISCARD bool check_format(const struct format *f, str bytes, const check_opts *o, arena *a,
+                            check_report *out, err *e);
 
 /* The model of such a payload, read leniently: what is broken stays for the rules to find. */
 NODISCARD bool check_payload_read(const payload *p, layout l, ledger *losses, arena *a, model *out,

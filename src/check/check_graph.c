@@ -49,6 +49,8 @@ void check_orphans(checker *c)
         c->failed = true;
         return;
     }
+    for (size_t i = 0; i < c->used_strings.n; i++)
+        if (c->used_strings.v[i] < c->m->dict.strings.n) r.strings[c->used_strings.v[i]] = 1;
     table_view v[7];
     views(&c->m->dict, NULL, &r, v);
     for (size_t t = 0; t < ARRAY_LEN(v); t++) {

@@ -139,7 +139,7 @@ static bool walk(const message_desc *m, pb_cur c, const targets *t, size_t depth
 
 bool check_locate(checker *c, const void *p, size_t n)
 {
-    const message_desc *root = schema_profiles_data(LAYOUT_CURRENT);
+    const message_desc *root = schema_profiles_data((layout)c->kind);
     targets t = {0};
     for (size_t r = 0; r < RULE_COUNT; r++) t.n += c->by[r].n;
     if (!t.n) return true;

@@ -22,11 +22,36 @@ static bool resolve_keys(checker *c)
     return true;
 }
 
+/* A link with an id of a wrong length has zeros in the model, and equals only itself. */
+static bool part_bad_links(checker *c, canon *same)
+{
+    size_t n = same->links ? c->m->dict.links.n : 0;
+    if (!n || !c->bad_links.n) return true;
+    uint8_t *bad = arena_new(&c->tmp, uint8_t, n);
+    if (!bad) return limit(c);
+    for (size_t k = 0; k < c->bad_links.n; k++)
+        if (c->bad_links.v[k] < n) bad[c->bad_links.v[k]] = 1;
+    for (size_t i = 0; i < n; i++)
+        if (bad[i] || bad[same->links[i]]) same->links[i] = (uint32_t)i;
+    return true;
+}
+
+/* A converted profile whose source had no build ids has this and nothing else to answer for. */
+static void explain_build_ids(checker *c)
+{
+    for (size_t i = 0; i < RULE_COUNT; i++)
+        if (check_rule_table[i].severity == CHECK_ERROR && c->by[i].count && i != RULE_P76) return;
+    if (c->by[RULE_P76].count)
+        checker_note(c, "every error here is P-76, which mappings.md makes a MUST: only the "
+                        "executable itself can supply the id.  --ignore P-76 judges the rest");
+}
+
 static bool judge(checker *c, const model *m)
 {
     canon same;
     c->m = m;
     if (!canon_build(m, &c->tmp, &same)) return limit(c);
+    if (!part_bad_links(c, &same)) return false;
     c->canon = &same;
     if (!resolve_keys(c)) return false;
     check_tables(c);
@@ -38,13 +63,14 @@ static bool judge(checker *c, const model *m)
     check_profiles(c);
     check_samples(c);
     c->canon = NULL;
+    explain_build_ids(c);
     return !c->failed;
 }
 
 bool check_model(const model *m, const check_opts *o, arena *a, check_report *out, err *e)
 {
     checker c;
-    if (!checker_open(&c, o, a, e)) return false;
+    if (!checker_open(&c, o, LAYOUT_CURRENT, a, e)) return false;
     judge(&c, m);
     checker_note(&c,
                  "not looked at, since only protobuf bytes of the current layout show them: P-04, "
@@ -54,11 +80,30 @@ bool check_model(const model *m, const check_opts *o, arena *a, check_report *ou
 
 bool check_bytes(const void *p, size_t n, const check_opts *o, arena *a, check_report *out, err *e)
 {
+    return check_bytes_of(LAYOUT_CURRENT, p, n, o, a, out, e);
+}
+
+bool check_message(unsigned kind, const message_desc *root, str bytes, bool plain,
+                   const check_opts *o, arena *a, check_report *out, err *e)
+{
     checker c;
-    if (!checker_open(&c, o, a, e)) return false;
+    if (!checker_open(&c, o, kind, a, e)) return false;
+    c.plain = plain;
+    check_layout(&c, root, bytes.p, bytes.n, false);
+    explain_build_ids(&c);
+    return checker_finish(&c, out, e);
+}
+
+bool check_bytes_of(layout l, const void *p, size_t n, const check_opts *o, arena *a,
+                    check_report *out, err *e)
+{
+    if (l < LAYOUT_1_8)
+        return check_message(l, schema_profiles_data(l), (str){p, n}, false, o, a, out, e);
+    checker c;
+    if (!checker_open(&c, o, l, a, e)) return false;
     model m;
     err why = {0};
-    otlp_decode_opts lenient = {.layout = LAYOUT_CURRENT, .lenient = true};
+    otlp_decode_opts lenient = {.layout = l, .lenient = true};
     bool decoded = otlp_decode(p, n, &lenient, &c.tmp, &m, &why);
     /* WIRE decides whether the bytes parse; it counts even when nobody asked to see it. */
     bool wire_on = c.on[RULE_WIRE];
@@ -67,6 +112,7 @@ bool check_bytes(const void *p, size_t n, const check_opts *o, arena *a, check_r
     bool broken = c.by[RULE_WIRE].count > 0;
     if (!wire_on) c.by[RULE_WIRE] = (tally){0};
     c.on[RULE_WIRE] = wire_on;
+    if (l == LAYOUT_1_8) check_layout(&c, schema_profiles_data(l), p, n, true);
     if (decoded) {
         if (judge(&c, &m) && !check_locate(&c, p, n)) c.failed = true;
     } else if (broken) {

@@ -15,6 +15,47 @@ const char *check_severity_name(check_severity s)
     return (unsigned)s < ARRAY_LEN(severity_names) ? severity_names[s] : "?";
 }
 
+const char *check_kind_name(unsigned kind)
+{
+    static const char *const names[CHECK_KIND_COUNT] = {
+        [LAYOUT_1_3] = "layout 1.3",         [LAYOUT_1_4] = "layout 1.4",
+        [LAYOUT_1_5] = "layout 1.5",         [LAYOUT_1_6] = "layout 1.6",
+        [LAYOUT_1_7] = "layout 1.7",         [LAYOUT_1_8] = "layout 1.8",
+        [LAYOUT_1_9] = "layout 1.9",         [LAYOUT_1_10] = "the current layout",
+        [CHECK_ARRAYS] = "the arrays draft", [CHECK_EVENTS] = "the event proposal",
+        [CHECK_SPLUNK] = "OTLP logs"};
+    return kind < CHECK_KIND_COUNT && names[kind] ? names[kind] : "no known layout";
+}
+
+static void add_kind(char *out, size_t n, const char *text)
+{
+    size_t k = strlen(out);
+    snprintf(out + k, n - k, "%s%s", k ? ", " : "", text);
+}
+
+const char *check_kinds_text(uint32_t kinds, char *out, size_t n)
+{
+    enum { ALL = (1u << CHECK_KIND_COUNT) - (1u << LAYOUT_1_3) };
+    out[0] = '\0';
+    if ((kinds & ALL) == ALL) add_kind(out, n, "all");
+    for (unsigned l = LAYOUT_1_3; (kinds & ALL) != ALL && l < LAYOUT_COUNT; l++) {
+        unsigned last = l;
+        char text[24];
+        if (!(kinds >> l & 1)) continue;
+        while (last + 1 < LAYOUT_COUNT && (kinds >> (last + 1) & 1)) last++;
+        const char *end = last == LAYOUT_CURRENT ? "1.11" : layout_name((layout)last);
+        bool one = l == last && l != LAYOUT_CURRENT;
+        snprintf(text, sizeof text, "%s%s%s", layout_name((layout)l), one ? "" : "-",
+                 one ? "" : end);
+        add_kind(out, n, text);
+        l = last;
+    }
+    static const char *const names[] = {"arrays", "events", "splunk"};
+    for (unsigned k = 0; (kinds & ALL) != ALL && k < ARRAY_LEN(names); k++)
+        if (kinds >> (CHECK_ARRAYS + k) & 1) add_kind(out, n, names[k]);
+    return out;
+}
+
 const check_rule *check_rules(size_t *n)
 {
     *n = RULE_COUNT;
@@ -49,7 +90,14 @@ static bool set_rules(checker *c, const str *ids, size_t n, bool value, err *e)
     return true;
 }
 
-bool checker_open(checker *c, const check_opts *o, arena *a, err *e)
+static void only_of(checker *c, unsigned kind)
+{
+    c->kind = kind;
+    for (size_t i = 0; i < RULE_COUNT; i++)
+        if (!(check_rule_table[i].kinds >> kind & 1)) c->on[i] = false;
+}
+
+bool checker_open(checker *c, const check_opts *o, unsigned kind, arena *a, err *e)
 {
     memset(c, 0, sizeof *c);
     c->a = a;
@@ -57,6 +105,7 @@ bool checker_open(checker *c, const check_opts *o, arena *a, err *e)
     if (a->budget) c->tmp.budget = a->budget > a->used ? a->budget - a->used : 1;
     c->max_examples = CHECK_EXAMPLES;
     for (size_t i = 0; i < RULE_COUNT; i++) c->on[i] = !o || !o->n_only;
+    only_of(c, kind);
     if (!o) return true;
     if (o->max_examples) c->max_examples = o->max_examples;
     if (c->max_examples > CHECK_EXAMPLES_MAX) c->max_examples = CHECK_EXAMPLES_MAX;
@@ -64,6 +113,7 @@ bool checker_open(checker *c, const check_opts *o, arena *a, err *e)
     if (!set_rules(c, o->ignore, o->n_ignore, false, e)) return false;
     for (size_t i = 0; i < RULE_COUNT; i++)
         if (check_rule_table[i].severity < o->min_severity) c->on[i] = false;
+    only_of(c, kind); /* --only of a rule that this layout does not have */
     return true;
 }
 
@@ -100,6 +150,28 @@ static const char *copy_text(checker *c, const char *z)
     return memcpy(p, z, n);
 }
 
+/* The model has the names of today: 1.8 still said sample and line. */
+static const char *copy_path(checker *c, const char *path)
+{
+    static const char *const now[] = {".samples[", ".lines["}, *const then[] = {".sample[",
+                                                                                ".line["};
+    char out[CHECK_PATH_MAX];
+    size_t n = 0;
+    if (c->kind != LAYOUT_1_8) return copy_text(c, path);
+    while (*path && n + 16 < sizeof out) {
+        size_t k = 0;
+        while (k < ARRAY_LEN(now) && strncmp(path, now[k], strlen(now[k]))) k++;
+        if (k < ARRAY_LEN(now)) {
+            n += (size_t)snprintf(out + n, sizeof out - n, "%s", then[k]);
+            path += strlen(now[k]);
+        } else {
+            out[n++] = *path++;
+        }
+    }
+    out[n] = '\0';
+    return copy_text(c, out);
+}
+
 void checker_note(checker *c, const char *fmt, ...)
 {
     if (c->n_notes == CHECK_NOTES) return;
@@ -121,8 +193,8 @@ void keep_at(checker *c, rule_no r, uint64_t offset, const char *path, const cha
         c->failed = true;
         return;
     }
-    t->ex[t->n++] =
-        (check_example){copy_text(c, path), copy_text(c, found), copy_text(c, expected), offset};
+    t->ex[t->n++] = (check_example){copy_path(c, path), copy_text(c, found), copy_text(c, expected),
+                                    c->plain ? NO_OFFSET : offset};
 }
 
 void keep(checker *c, rule_no r, const char *path, const char *found, const char *expected)

@@ -18,7 +18,7 @@ typedef struct wire {
     bool deep;
     const uint8_t *base;
     /* Messages that mean something here; the rest is walked the same way. */
-    const message_desc *resource_profiles, *profile, *dictionary, *link, *keyvalue, *any;
+    const message_desc *profile, *dictionary, *link, *keyvalue, *any;
     const message_desc *quiet[5]; /* Sample, Stack, Location, Function, Mapping: only when deep */
     uint64_t entries[TABLE_COUNT];
     size_t n_dictionaries;
@@ -36,63 +36,66 @@ static void walk(wire *w, const message_desc *m, const pb_cur *outer, const pb_f
 
 static uint64_t offset(const wire *w, const uint8_t *p) { return (uint64_t)(p - w->base); }
 
-static void broken(wire *w, const step *self, const err *e)
+void wire_broken(checker *c, const step *self, const err *e)
 {
-    if (hit(w->c, RULE_WIRE))
-        keep_at(w->c, RULE_WIRE, e->offset, at_step(w->c, self), e->msg,
-                "protobuf of the current layout");
+    if (hit(c, RULE_WIRE))
+        keep_at(c, RULE_WIRE, e->offset, at_step(c, self), e->msg,
+                want(c, "protobuf of %s", check_kind_name(c->kind)));
 }
 
 /* ---- fields ---- */
 
-static void text_rule(wire *w, const pb_field *f, const step *s)
+void wire_text(checker *c, const uint8_t *base, const pb_field *f, const step *s)
 {
     size_t ok = utf8_valid((const char *)f->data, f->value);
-    if (LIKELY(ok == f->value) || !hit(w->c, RULE_P20)) return;
+    if (LIKELY(ok == f->value) || !hit(c, RULE_P20)) return;
     char q[80];
     str all = pb_bytes(f), near = {all.p + (ok > 12 ? ok - 12 : 0), 0};
     while (near.p > all.p && ((unsigned char)*near.p & 0xc0) == 0x80) near.p--;
     near.n = (size_t)(all.p + all.n - near.p);
     if (near.n > 28) near.n = 28;
-    keep_at(w->c, RULE_P20, offset(w, f->data + ok), at_step(w->c, s),
-            saw(w->c, "byte 0x%02x at %zu of %s", f->data[ok], ok, quote(near, q, sizeof q)),
+    keep_at(c, RULE_P20, (uint64_t)(f->data + ok - base), at_step(c, s),
+            saw(c, "byte 0x%02x at %zu of %s", f->data[ok], ok, quote(near, q, sizeof q)),
             "valid UTF-8");
 }
 
-static void packed_rule(wire *w, const field_desc *fd, pb_cur *c, const pb_field *f, const step *s)
+void wire_packed(checker *c, const uint8_t *base, const field_desc *fd, const pb_cur *outer,
+                 const pb_field *f, const step *s)
 {
     err e = {0};
     if (field_wire_type(fd) == 1) {
         if (f->value % 8 == 0) return;
-        err_at(&e, ERR_MALFORMED, offset(w, f->at), "%" PRIu64 " bytes, not a multiple of 8",
-               f->value);
-        broken(w, s, &e);
+        err_at(&e, ERR_MALFORMED, (uint64_t)(f->at - base),
+               "%" PRIu64 " bytes, not a multiple of 8", f->value);
+        wire_broken(c, s, &e);
         return;
     }
-    pb_cur p = pb_message(c, f);
+    pb_cur p = pb_message(outer, f);
     p.e = &e;
     for (uint64_t v; p.p < p.end && pb_varint(&p, &v);) {}
-    if (!pb_ok(&p)) broken(w, s, &e);
+    if (!pb_ok(&p)) wire_broken(c, s, &e);
 }
 
-static void unknown_rule(wire *w, const message_desc *m, const pb_field *f, const step *self)
+void wire_unknown(checker *c, const uint8_t *base, const message_desc *m, const pb_field *f,
+                  const step *self)
 {
     static const char *const kinds[] = {"varint", "64-bit", "length-delimited", "", "", "32-bit"};
     const char *kind = f->wire < ARRAY_LEN(kinds) ? kinds[f->wire] : "?";
     const field_desc *fd = message_field(m, f->number);
-    if (m == w->resource_profiles && f->number == 1000) {
-        if (hit(w->c, RULE_P45))
-            keep_at(w->c, RULE_P45, offset(w, f->at), at_step(w->c, self), "field 1000",
+    uint64_t at_byte = (uint64_t)(f->at - base);
+    if (f->number == 1000 && strcmp(m->name, "ResourceProfiles") == 0 && c->on[RULE_P45]) {
+        if (hit(c, RULE_P45))
+            keep_at(c, RULE_P45, at_byte, at_step(c, self), "field 1000",
                     "no field 1000, which is reserved");
         return;
     }
-    if (!hit(w->c, RULE_UNKNOWN)) return;
-    const char *found = fd ? saw(w->c, "field %u of %s is %s", f->number, m->name, kind)
-                           : saw(w->c, "field %u (%s) of %s", f->number, kind, m->name);
+    if (!hit(c, RULE_UNKNOWN)) return;
+    const char *found = fd ? saw(c, "field %u of %s is %s", f->number, m->name, kind)
+                           : saw(c, "field %u (%s) of %s", f->number, kind, m->name);
     step s = {self, fd ? fd->name : "", NO_INDEX};
-    keep_at(w->c, RULE_UNKNOWN, offset(w, f->at), at_step(w->c, fd ? &s : self), found,
-            fd ? want(w->c, "%s as %s", fd->name, kinds[field_wire_type(fd)])
-               : "fields of v1.10 only");
+    keep_at(c, RULE_UNKNOWN, at_byte, at_step(c, fd ? &s : self), found,
+            fd ? want(c, "%s as %s", fd->name, kinds[field_wire_type(fd)])
+               : want(c, "fields of %s only", check_kind_name(c->kind)));
 }
 
 static void profile_id_rule(wire *w, const pb_field *f, const step *s)
@@ -115,7 +118,7 @@ static void take(wire *w, const message_desc *m, const field_desc *fd, const pb_
     } else if (m == w->link) {
         if (fd->number == 1) x->trace_id = f->data, x->trace_len = f->value;
         if (fd->number == 2) x->span_id = f->data, x->span_len = f->value;
-    } else if (m == w->profile && fd->number == 7) {
+    } else if (m == w->profile && (fd->flags & FF_ID)) {
         profile_id_rule(w, f, s);
     }
 }
@@ -123,7 +126,8 @@ static void take(wire *w, const message_desc *m, const field_desc *fd, const pb_
 static void id_length(wire *w, const step *self, const pb_field *at_field, const char *name,
                       const uint8_t *id, uint64_t len, uint64_t right)
 {
-    if (len == right || (len == 0 && self->index == 0) || !hit(w->c, RULE_P80)) return;
+    if (len == right || (len == 0 && self->index == 0)) return;
+    if (!checker_list(w->c, &w->c->bad_links, self->index) || !hit(w->c, RULE_P80)) return;
     step s = {self, name, NO_INDEX};
     keep_at(w->c, RULE_P80, id ? offset(w, id) : offset(w, at_field->at), at_step(w->c, &s),
             saw(w->c, "%" PRIu64 " bytes", len), want(w->c, "%" PRIu64 " bytes", right));
@@ -165,11 +169,11 @@ static void walk_field(wire *w, const field_desc *fd, pb_cur *c, const pb_field 
                        unsigned depth)
 {
     if (fd->type == FT_STRING) {
-        text_rule(w, f, s);
+        wire_text(w->c, w->base, f, s);
     } else if (fd->type == FT_MESSAGE) {
         walk(w, fd->message, c, f, s, depth);
     } else if (f->wire == 2 && field_packable(fd)) {
-        packed_rule(w, fd, c, f, s);
+        wire_packed(w->c, w->base, fd, c, f, s);
     }
 }
 
@@ -181,7 +185,7 @@ static void walk_fields(wire *w, const message_desc *m, pb_cur *c, const step *s
         const field_desc *fd = message_field(m, f.number);
         bool packed = fd && f.wire == 2 && field_packable(fd);
         if (!fd || (f.wire != field_wire_type(fd) && !packed)) {
-            unknown_rule(w, m, &f, self);
+            wire_unknown(w->c, w->base, m, &f, self);
             if (is_entry_0(self) && hit(w->c, RULE_P02))
                 keep_at(w->c, RULE_P02, offset(w, f.at), at_step(w->c, self),
                         saw(w->c, "field %u, which this layout does not know", f.number),
@@ -214,7 +218,7 @@ static void walk(wire *w, const message_desc *m, const pb_cur *outer, const pb_f
         pb_fail(&c, f->at, "values nest deeper than %d", OTLP_MAX_DEPTH);
     else
         walk_fields(w, m, &c, self, depth, &x);
-    if (!pb_ok(&c)) broken(w, self, &e);
+    if (!pb_ok(&c)) wire_broken(w->c, self, &e);
     finish(w, m, &x, f, self);
 }
 
@@ -226,15 +230,14 @@ static const message_desc *sub(const message_desc *m, const char *field)
 
 void check_wire(checker *c, const void *p, size_t n, bool deep)
 {
-    const message_desc *root = schema_profiles_data(LAYOUT_CURRENT);
+    const message_desc *root = schema_profiles_data((layout)c->kind);
     wire w = {.c = c, .deep = deep};
-    w.resource_profiles = sub(root, "resource_profiles");
-    w.profile = sub(sub(w.resource_profiles, "scope_profiles"), "profiles");
+    w.profile = sub(sub(sub(root, "resource_profiles"), "scope_profiles"), "profiles");
     w.dictionary = sub(root, "dictionary");
     w.link = sub(w.dictionary, "link_table");
     w.any = sub(sub(w.dictionary, "attribute_table"), "value");
     w.keyvalue = sub(sub(w.any, "kvlist_value"), "values");
-    w.quiet[0] = sub(w.profile, "samples");
+    w.quiet[0] = sub(w.profile, c->kind == LAYOUT_1_8 ? "sample" : "samples");
     static const char *const tables[] = {"stack_table", "location_table", "function_table",
                                          "mapping_table"};
     for (size_t i = 0; i < ARRAY_LEN(tables); i++) w.quiet[i + 1] = sub(w.dictionary, tables[i]);
@@ -244,7 +247,7 @@ void check_wire(checker *c, const void *p, size_t n, bool deep)
     w.base = cur.base;
     facts x = {0};
     walk_fields(&w, root, &cur, NULL, 0, &x);
-    if (!pb_ok(&cur)) broken(&w, NULL, &e);
+    if (!pb_ok(&cur)) wire_broken(c, NULL, &e);
     if (!w.n_dictionaries && pb_ok(&cur) && hit(c, RULE_P12))
         keep_at(c, RULE_P12, NO_OFFSET, "dictionary", "no dictionary", "one dictionary");
 }

@@ -2,7 +2,10 @@
  * canonical entries, reachability. */
 #pragma once
 #include "base/hash.h"
+#include "base/vec.h"
 #include "check/check.h"
+#include "wire/pb.h"
+#include "wire/schema.h"
 
 /* ---- rules by number: the order of the table in check_rules.c ---- */
 
@@ -13,7 +16,15 @@
     X(P33) X(P40) X(P41) X(P42) X(P43) X(P44) X(P45) X(P46) X(P47) X(P48) X(P49) X(P50) X(P51)     \
     X(P52) X(P53) X(P54) X(P55) X(P56) X(P57) X(P60) X(P61) X(P62) X(P63) X(P64) X(P65) X(P66)     \
     X(P67) X(P68) X(P70) X(P71) X(P72) X(P73) X(P74) X(P75) X(P76) X(P77) X(P78) X(P79) X(P80)     \
-    X(P81) X(P82) X(UNKNOWN) X(WIRE)
+    X(P81) X(P82)                                                                                  \
+    X(L01) X(L02) X(L03) X(L04) X(L05) X(L06) X(L07) X(L08) X(L09) X(A01) X(A02) X(A03) X(E01)     \
+    X(E02) X(E03) X(E04) X(E05) X(S01) X(S02) X(S03) X(S04) X(S05) X(S06) X(S07) X(S08) X(S09)     \
+    X(S10) X(S11) X(S12) X(S13) X(S14) X(S15) X(S16) X(S17) X(S18) X(S19) X(S20) X(S21) X(S22)     \
+    X(S23) X(S24) X(S25) X(S26) X(S27) X(S28) X(S29) X(S30) X(S31) X(S32) X(S33) X(S34) X(S35)     \
+    X(S36) X(S37) X(S38) X(S39) X(S40) X(S41) X(S42) X(S43) X(S44) X(S45) X(S46) X(S47) X(S48)     \
+    X(S49) X(S50) X(S51) X(S52) X(S53) X(S54) X(S55) X(S56) X(S57) X(S58) X(S59) X(S60) X(S61)     \
+    X(S62) X(S63) X(S64) X(S65) X(S66) X(S67)                                                      \
+    X(UNKNOWN) X(WIRE)
 /* clang-format on */
 
 typedef enum rule_no {
@@ -38,14 +49,19 @@ typedef struct tally {
 typedef struct canon canon;
 
 typedef struct checker {
-    arena *a;  /* the report */
-    arena tmp; /* everything else: freed before the report is handed out */
+    arena *a;      /* the report */
+    arena tmp;     /* everything else: freed before the report is handed out */
+    unsigned kind; /* a layout or a check_kind: whose rules are on */
+    bool plain;    /* the bytes are not those of the input: examples have no offset */
     const model *m;
     const canon *canon;     /* NULL when no rule that is on needs it */
     const uint32_t *key_of; /* attribute -> canonical string of its key (NO_KEY: out of range) */
     uint32_t *stamp;        /* string -> tick of the list that last had it as a key */
     uint32_t *stamp_at;     /* string -> where in that list */
     uint32_t tick;
+    u32s
+        bad_links; /* entries of link_table with an id of a wrong length: a model has zeros there */
+    u32s used_strings; /* strings that only the bytes refer to (comments of 1.8) */
     size_t max_examples;
     bool failed; /* memory ran out */
     bool on[RULE_COUNT];
@@ -57,11 +73,20 @@ typedef struct checker {
 
 #define NO_KEY UINT32_MAX
 
-/* Reads the options: ERR_USAGE for an unknown id. */
-NODISCARD bool checker_open(checker *c, const check_opts *o, arena *a, err *e);
+/* Reads the options: ERR_USAGE for an unknown id.  Rules that `kind` does not have are off. */
+NODISCARD bool checker_open(checker *c, const check_opts *o, unsigned kind, arena *a, err *e);
 /* Makes the report and frees what is temporary; ERR_LIMIT when memory ran out on the way. */
 NODISCARD bool checker_finish(checker *c, check_report *out, err *e);
 void checker_note(checker *c, const char *fmt, ...) PRINTF(2, 3);
+
+/* Appends to a list of indices in c->tmp; false at the budget. */
+static inline bool checker_list(checker *c, u32s *to, uint64_t i)
+{
+    uint32_t *x = vec_push(&c->tmp, to);
+    if (!x) return !(c->failed = true);
+    *x = (uint32_t)i;
+    return true;
+}
 
 /* Counts a violation; true when its example is wanted, so that only the first few are put in words:
  *     if (hit(c, RULE_P74)) keep(c, RULE_P74, at(c, "dictionary...[%zu]", i), saw(c, "%d", v), "..."); */
@@ -105,6 +130,19 @@ NODISCARD bool check_locate(checker *c, const void *p, size_t n);
 /* check_wire.c: facts of the bytes.  `deep`: also inside samples, stacks, locations and functions,
  * where only unknown fields can hide. */
 void check_wire(checker *c, const void *p, size_t n, bool deep);
+/* One fact each: bytes that do not parse, broken UTF-8, a packed list, a field that is not in the
+ * schema.  `base` is where offsets count from. */
+void wire_broken(checker *c, const step *self, const err *e);
+void wire_text(checker *c, const uint8_t *base, const pb_field *f, const step *s);
+void wire_packed(checker *c, const uint8_t *base, const field_desc *fd, const pb_cur *outer,
+                 const pb_field *f, const step *s);
+void wire_unknown(checker *c, const uint8_t *base, const message_desc *m, const pb_field *f,
+                  const step *self);
+
+/* check_layout.c: everything the schema of an older layout or a draft lets one say about p[0..n).
+ * `rest`: only what today's checks do not know (1.8: temporality). */
+void check_layout(checker *c, const message_desc *root, const void *p, size_t n, bool rest);
+
 void check_tables(checker *c);     /* P-01 P-02 P-03 P-06 of the tables */
 void check_dict(checker *c);       /* mappings, locations, functions */
 void check_attributes(checker *c); /* entries of attribute_table */

@@ -182,6 +182,8 @@ void check_json(json_out *o, const check_report *r)
 
 /* ---- the list of rules ---- */
 
+#define TODAY "1.8-1.11"
+
 void check_rules_text(cli *c)
 {
     size_t n;
@@ -195,11 +197,14 @@ void check_rules_text(cli *c)
             put_severity(&c->out, r[i].severity, c->term.color);
         buf_printf(&c->out, " %-11s ", r[i].level);
         text_clipped(&c->out, str_of(r[i].title), 52);
+        char where[CHECK_KINDS_MAX];
+        if (strcmp(check_kinds_text(r[i].kinds, where, sizeof where), TODAY) != 0)
+            buf_printf(&c->out, " (%s)", where);
         buf_putc(&c->out, '\n');
     }
-    buf_z(
-        &c->out,
-        "\n- no data can show a violation; --json has expectation, fix and source of each rule\n");
+    buf_z(&c->out,
+          "\n- no data can show a violation.  In parentheses: the layouts and formats that\n"
+          "have the rule, unless they are " TODAY ".  --json has expectation, fix and source.\n");
 }
 
 void check_rules_json(cli *c)
@@ -222,6 +227,8 @@ void check_rules_json(cli *c)
         put_str(&o, "fix", r[i].fix);
         put_str(&o, "source", r[i].source);
         put_str(&o, "unseen", r[i].unseen);
+        char where[CHECK_KINDS_MAX];
+        put_str(&o, "layouts", check_kinds_text(r[i].kinds, where, sizeof where));
         json_put_key(&o, STR("fixable"));
         json_put_bool(&o, r[i].fixable);
         json_put_object_end(&o);

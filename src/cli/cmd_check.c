@@ -9,12 +9,17 @@
 
 /* ---- one payload ---- */
 
+static check_opts rules_of(const cli *c)
+{
+    return (check_opts){.only = c->o.only.v,
+                        .n_only = c->o.only.n,
+                        .ignore = c->o.ignore.v,
+                        .n_ignore = c->o.ignore.n};
+}
+
 static bool judge(const cli *c, input *in, payload *p, arena *a, check_report *r, err *e)
 {
-    check_opts o = {.only = c->o.only.v,
-                    .n_only = c->o.only.n,
-                    .ignore = c->o.ignore.v,
-                    .n_ignore = c->o.ignore.n};
+    check_opts o = rules_of(c);
     read_opts ro = input_read_opts(c, in);
     return check_payload(p, format_force(&ro, p), &o, &in->ledger, a, r, e);
 }
@@ -68,10 +73,40 @@ static void show(cli *c, review *w, const payload *p, bool several, const check_
     }
 }
 
+/* Another format that has rules, or NULL. */
+static const format *with_rules(const cli *c, const input *in)
+{
+    if (c->o.layout) return NULL;
+    const format *f = c->o.from ? format_named(str_of(c->o.from))
+                                : format_detect_named(in->doc.bytes, str_of(in->path));
+    return f && check_has_rules(f, in->doc.bytes) ? f : NULL;
+}
+
+static void check_whole(cli *c, const format *f, input *in, json_out *o)
+{
+    err e = {0};
+    check_report r = {0};
+    check_opts rules = rules_of(c);
+    review w = {.path = in->path, .json = o};
+    payload p = {.bytes = in->doc.bytes};
+    if (check_format(f, in->doc.bytes, &rules, &in->arena, &r, &e))
+        show(c, &w, &p, false, &r);
+    else
+        cli_fail_err(c, in->path, &e);
+    input_close(in);
+    cli_flush(c);
+}
+
 static void check_file(cli *c, const char *path, json_out *o)
 {
     input in;
-    if (!input_unpack(c, path, &in) || !input_holds_otlp(c, &in)) return;
+    if (!input_unpack(c, path, &in)) return;
+    const format *other = with_rules(c, &in);
+    if (other) {
+        check_whole(c, other, &in, o);
+        return;
+    }
+    if (!input_holds_otlp(c, &in)) return;
     err e = {0};
     arena a = arena_beside(&in.arena); /* of one payload */
     frames f = frames_of(in.doc.bytes, c->o.max_payload, &a);

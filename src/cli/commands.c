@@ -242,7 +242,10 @@ static const command all_commands[COMMAND_COUNT] = {
             .args = "FILE...",
             .summary = "check profiles against the specification",
             .about =
-                "Holds data against every rule of the OTLP profiles specification: MUST is an "
+                "Holds data against every rule of its own document (today's OTLP profiles, an "
+                "older "
+                "release, the arrays draft, the event proposal, call stacks in log records): MUST "
+                "is an "
                 "error, SHOULD a warning. Each finding has the rule, the place, what was found "
                 "and what is expected; findings are grouped, so that a broken file prints a "
                 "page and not a flood.\n\n"

@@ -180,9 +180,9 @@ bool input_holds_otlp(cli *c, input *in)
     if (!input_is_known(c, in)) return false;
     const format *f = input_other_format(c, in);
     if (!f) return true;
-    cli_fail(c, EXIT_BAD_INPUT,
-             "%s: this is %s, and %s looks at OTLP: `kiln convert` makes OTLP of it",
-             input_name(in->path), f->name, c->command->name);
+    cli_fail(c, EXIT_BAD_INPUT, "%s: this is %s, %s: `kiln convert` makes OTLP of it",
+             input_name(in->path), f->name,
+             c->o.fix ? "and --fix repairs OTLP" : "for which there are no rules");
     input_close(in);
     return false;
 }

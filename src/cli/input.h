@@ -31,7 +31,7 @@ const format *input_other_format(const cli *c, const input *in);
 /* For commands that look at the bytes of messages: false when no reader knows them, and neither --from nor --layout says what they
  * are.  Reported, in is closed. */
 bool input_is_known(cli *c, input *in);
-/* For `check`, which looks at the bytes of OTLP: false when they are clearly another format, and neither
+/* For `check`, after formats with rules of their own: false when the bytes are clearly not OTLP, and neither
  * --from nor --layout says otherwise.  Reported, in is closed. */
 bool input_holds_otlp(cli *c, input *in);
 /* The bytes and the model.  false: reported, nothing to close. */

@@ -277,6 +277,7 @@ static void take_standard_input(const command *cmd, const cli_options *o, const 
                                 size_t *n)
 {
     bool reads = cmd->operands == OPERAND_FILES && cmd->min_args == 1 && !cmd->actions;
+    if (command_index(cmd) == COMMAND_CHECK) reads = !o->rules; /* which needs no file */
     if (reads && !o->help && *n == 0 && input_is_given()) args[(*n)++] = "-";
 }
 

@@ -397,7 +397,8 @@ bool dialect_a_read(const format *f, str bytes, const read_opts *ro, arena *a, m
     a_variant v = {.numbers = arrays ? &numbers_a : NULL};
     /* A few bytes look like any of them: what the format itself is comes first. */
     dialect d = arrays ? DIALECT_NONE : dialect_detect_among(bytes, DIALECTS_ALTERNATIVES);
-    switch (d ? d : dialect_detect_among(bytes, DIALECTS_A)) {
+    if (!d) d = dialect_detect_among(bytes, DIALECTS_A);
+    switch (d ? d : dialect_nearest(bytes, DIALECTS_A)) {
     case DIALECT_A: v.numbers = &numbers_a; break;
     case DIALECT_A1: v.numbers = &numbers_a1; break;
     case DIALECT_A2: v.numbers = &numbers_a2; break;

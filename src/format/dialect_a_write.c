@@ -350,6 +350,10 @@ static bool write_arrays(const format *f, const model *m, const write_opts *o, b
     return dw_close(&w, true, e);
 }
 
+/* More than OTLP says of bytes that begin like a message, less than any format that fits. */
+enum { BROKEN = 70 };
+#define DIALECTS_OF_ARRAYS (1u << DIALECT_A | 1u << DIALECT_A1 | 1u << DIALECT_A2)
+
 static unsigned detect(str bytes)
 {
     switch (dialect_detect_among(bytes, DIALECTS_A)) {
@@ -358,14 +362,15 @@ static unsigned detect(str bytes)
     case DIALECT_A2: return 92;
     case DIALECT_A0:
     case DIALECT_BENCH: return dialect_a0_member(bytes) == A0_ARRAYS ? 92 : 0;
-    default: return 0;
+    default: return dialect_is_broken(bytes, DIALECTS_OF_ARRAYS, false) ? BROKEN : 0;
     }
 }
 
 static bool may_be(const format *f, str bytes)
 {
     (void)f;
-    if (dialect_fits_any(bytes, 1u << DIALECT_A | 1u << DIALECT_A1 | 1u << DIALECT_A2)) return true;
+    if (dialect_fits_any(bytes, DIALECTS_OF_ARRAYS)) return true;
+    if (dialect_is_broken(bytes, DIALECTS_OF_ARRAYS, true)) return true;
     return dialect_a0_member(bytes) == A0_ARRAYS && dialect_fits_any(bytes, DIALECTS_ALTERNATIVES);
 }
 

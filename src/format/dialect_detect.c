@@ -10,6 +10,7 @@ enum {
     PEEK_FIELDS = 64,      /* of a sample, to see what it is */
     PEEK_RESOURCES = 256,  /* looked at for the first profile */
     SHAPE_BYTES = 4 << 20, /* walked at most; what comes after is the reader's business */
+    TEXT_LOOK = 512,       /* bytes that tell text from a message */
     SHAPE_DEPTH = 200,     /* messages inside messages: values nest 64 deep, three messages each */
 };
 
@@ -175,6 +176,78 @@ static bool released_layout_fits(str bytes)
     for (layout l = LAYOUT_1_3; l < LAYOUT_COUNT; l++)
         if (dialect_fits(bytes, schema_profiles_data(l), false)) return true;
     return false;
+}
+
+/* ---- broken bytes: what do they come nearest to? ---- */
+
+typedef struct misfit {
+    size_t left; /* bytes that may still be walked */
+    uint64_t n;  /* fields out of place so far */
+    uint64_t enough;
+} misfit;
+
+/* Counts fields that the schema does not know, or that have another wire type.  A message that ends
+ * early is one more. */
+static void count_misfits(misfit *x, const message_desc *m, pb_cur c, unsigned depth)
+{
+    if (depth == SHAPE_DEPTH) return;
+    for (pb_field r; x->left && x->n < x->enough && pb_next(&c, &r);) {
+        const field_desc *f = message_field(m, r.number);
+        bool packed = f && field_packable(f) && r.wire == 2;
+        x->left -= x->left < 2 ? x->left : 2;
+        if (!f || (!packed && r.wire != field_wire_type(f)))
+            x->n++;
+        else if (f->type == FT_MESSAGE)
+            count_misfits(x, f->message, pb_message(&c, &r), depth + 1);
+        else if (r.wire == 2)
+            x->left -= x->left < r.value ? x->left : (size_t)r.value;
+    }
+    x->n += !pb_ok(&c);
+}
+
+static uint64_t misfits(str bytes, const message_desc *root, uint64_t enough)
+{
+    misfit x = {.left = SHAPE_BYTES, .enough = enough};
+    count_misfits(&x, root, pb_open(bytes.p, bytes.n, NULL), 0);
+    return x.n;
+}
+
+/* Only what has fewer misfits than *least, which becomes the number. */
+static dialect nearest(str bytes, unsigned among, uint64_t *least)
+{
+    dialect best = DIALECT_NONE;
+    for (dialect d = DIALECT_A; d < DIALECT_COUNT; d++) {
+        uint64_t n = among >> d & 1 ? misfits(bytes, dialect_schema(d), *least) : UINT64_MAX;
+        if (n < *least) *least = n, best = d;
+    }
+    return best;
+}
+
+dialect dialect_nearest(str bytes, unsigned among)
+{
+    uint64_t least = UINT64_MAX;
+    return nearest(bytes, among, &least);
+}
+
+/* Nothing but resource_profiles at the top, the last of them cut off perhaps. */
+static bool is_enveloped(str bytes)
+{
+    pb_cur c = pb_open(bytes.p, bytes.n, NULL);
+    for (pb_field f; pb_next(&c, &f);)
+        if (f.number != 1 || f.wire != 2) return false;
+    return bytes.n && bytes.p[0] == 0x0a;
+}
+
+bool dialect_is_broken(str bytes, unsigned among, bool hint)
+{
+    uint64_t least = hint ? UINT64_MAX : 1;
+    if (text_like(bytes.p, bytes.n < TEXT_LOOK ? bytes.n : TEXT_LOOK)) return false;
+    if (!is_enveloped(bytes) || !nearest(bytes, among, &least)) return false;
+    for (layout l = LAYOUT_1_3; l < LAYOUT_COUNT; l++) {
+        uint64_t n = misfits(bytes, schema_profiles_data(l), least + 1);
+        if (n < least || (n == least && (!hint || !n))) return false;
+    }
+    return true;
 }
 
 static dialect detect_enveloped(str bytes, unsigned among)

@@ -388,7 +388,7 @@ uint64_t dw_sample_rate(dw *w, const profile *p)
 uint64_t dw_end_time(dw *w, const profile *p)
 {
     uint64_t end;
-    if (!p->duration_nano) return 0;
+    if (!p->duration_nano) return p->time_unix_nano; /* a snapshot ends when it begins */
     if (!ckd_add(&end, p->time_unix_nano, p->duration_nano)) return end;
     dw_note(w, LOSS_TIME, NULL, (str){0}, "duration_nano");
     return 0;

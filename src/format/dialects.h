@@ -46,6 +46,13 @@ dialect dialect_detect_among(str bytes, unsigned among);
 #define DIALECTS_C (1u << DIALECT_C | 1u << DIALECT_C_BOX | 1u << DIALECT_C_SCOPE)
 #define DIALECTS_BARE (1u << DIALECT_C | 1u << DIALECT_B_BARE)
 
+/* The one of them with the fewest fields out of place; of equals the first.  For broken bytes. */
+dialect dialect_nearest(str bytes, unsigned among);
+/* Broken bytes of one of these dialects?  Every field has its place in one of them, whatever it holds,
+ * and no released layout can say that.  `hint`: a name speaks for it, so that it is enough that no
+ * released layout comes nearer. */
+bool dialect_is_broken(str bytes, unsigned among, bool hint);
+
 /* Does `bytes` parse strictly under these tables?  `ranges`: indices too. */
 bool dialect_fits(str bytes, const message_desc *root, bool ranges);
 

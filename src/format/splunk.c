@@ -74,15 +74,15 @@ static unsigned detect(str bytes)
 }
 
 /* JSON lines, too: messages one after another are one message. */
-static bool from_json(str bytes, const read_opts *o, arena *a, buf *out, err *e)
+bool splunk_json_to_pb(str bytes, ledger *l, arena *a, buf *out, err *e)
 {
     json j = json_open(bytes.p, bytes.n, a, e);
     do {
         otlp_json_found found = {0};
         if (!otlp_json_read_message(&j, splunk_logs_schema(), out, &found)) return false;
         if (found.n_unknown)
-            ledger_add_n(o->ledger, STAGE_READ, LOSS_UNKNOWN_FIELD, NULL, found.n_unknown,
-                         found.unknown_in, str_of(found.unknown_key));
+            ledger_add_n(l, STAGE_READ, LOSS_UNKNOWN_FIELD, NULL, found.n_unknown, found.unknown_in,
+                         str_of(found.unknown_key));
     } while (json_another(&j));
     return !j.bad;
 }
@@ -94,7 +94,7 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
     if (framing_detect(bytes, true) != FRAMING_JSON)
         return splunk_read_logs(bytes, false, o, a, out, e);
     buf pb = {.limit = a->budget};
-    bool transcoded = from_json(bytes, o, a, &pb, e);
+    bool transcoded = splunk_json_to_pb(bytes, o->ledger, a, &pb, e);
     bool ok = transcoded && splunk_read_logs(buf_view(&pb), true, o, a, out, e);
     if (transcoded && !ok && e) e->offset = NO_OFFSET; /* a byte of the protobuf, not of the JSON */
     buf_free(&pb);

@@ -24,6 +24,9 @@ enum {
  * JSON writes hex, and the tables know no fixed32. */
 const message_desc *splunk_logs_schema(void);
 
+/* OTLP/JSON logs, one document or lines, as protobuf of that schema, appended to `out`. */
+NODISCARD bool splunk_json_to_pb(str bytes, ledger *l, arena *a, buf *out, err *e);
+
 /* format_splunk_logs.write, for those who need no reader. */
 NODISCARD bool splunk_write_logs(const model *m, const write_opts *o, buf *out, err *e);
 

@@ -24,6 +24,7 @@
     X(STRING_REFERENCE, "string_reference", "a string by index became inline")                     \
     X(ENTITY_REF, "entity_ref", "entity of a resource")                                            \
     X(ARBITRARY_ID, "arbitrary_id", "ids without meaning beyond identity")                         \
+    X(REFERENCE, "reference", "a reference that fits as a position and as an id")                  \
     X(LABEL, "label", "pprof label")                                                               \
     X(TIME, "time", "start, end or duration disagreed or did not fit")                             \
     X(TIMESTAMP, "timestamp", "time of an observation")                                            \

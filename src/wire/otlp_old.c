@@ -521,6 +521,7 @@ bool old_read(str bytes, const old_source *s, arena *a, model *out, err *e)
     old o = {.layout = s->layout,
              .lenient = s->lenient,
              .ledger = s->ledger,
+             .verdict = s->verdict,
              .base = c.base,
              .e = e,
              .keep = arena_beside(a),
@@ -545,7 +546,10 @@ bool otlp_old_decode(const void *p, size_t n, layout l, const otlp_decode_opts *
     if (!opts) opts = &defaults;
     if (l < LAYOUT_1_3 || l > LAYOUT_1_7)
         return err_set(e, ERR_USAGE, "layout %s is not one of 1.3 to 1.7", layout_name(l));
-    old_source s = {
-        .layout = l, .lenient = opts->lenient, .ledger = opts->ledger, .decode = decode};
+    old_source s = {.layout = l,
+                    .lenient = opts->lenient,
+                    .ledger = opts->ledger,
+                    .verdict = opts->brief ? NULL : opts->verdict,
+                    .decode = decode};
     return old_read((str){p, n}, &s, a, out, e);
 }

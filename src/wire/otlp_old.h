@@ -11,8 +11,9 @@
  *                the original payload goes to the first.  No type at all gives one Profile without.
  *   references   An explicit 0 is entry 0 where the field has presence (link_index, mapping_index of
  *                v1.4 and newer) and where 0 cannot be told from absent (function_index, attributes);
- *                v1.3: link 0 is none, mapping 0 only if it covers the address, any id makes all
- *                references ids.  0 into an empty table is none.
+ *                v1.3: link 0 is none, mapping 0 only if it covers the address; where entries have
+ *                ids, otlp_v3_refs.h tells positions from ids, table by table, and LOSS_REFERENCE
+ *                is what it cannot tell.  0 into an empty table is none.
  *   timestamps   Today values and timestamps pair up.  Then a sample had one value a type and any
  *                number of timestamps.  With T > 1 of them
  *                  one type and T values: they pair up already (what eBPF profilers sent off-CPU);

@@ -26,7 +26,8 @@ typedef struct old {
     layout layout;
     bool lenient;
     ledger *ledger;
-    const uint8_t *base; /* of the input: offsets are absolute */
+    layout_verdict *verdict; /* gets evidence; may be NULL */
+    const uint8_t *base;     /* of the input: offsets are absolute */
     err *e;
     builder b;
     arena keep, tmp; /* scratch: for the whole message, for one Profile */
@@ -60,8 +61,8 @@ typedef struct old_id {
 } old_id;
 
 typedef struct old_ids {
-    VEC(old_id) v;   /* by position; sorted by id unless dense */
-    bool any, dense; /* some id is not 0; entry i has id i + 1 */
+    VEC(old_id) v;     /* by position; sorted by id unless dense */
+    bool by_id, dense; /* references are ids (otlp_v3_refs.h); entry i has id i + 1 */
 } old_ids;
 
 typedef struct old_type {
@@ -98,7 +99,8 @@ typedef struct old_profile {
     uint64_t drop_frames, keep_frames;
     const uint8_t *drop_at, *keep_at;
     old_ids mapping_ids, location_ids, function_ids;
-    bool by_id;
+    pieces chunks;                   /* of the Profile message */
+    bool link_0;                     /* link_table[0] is a real link */
     uint64_t main_start, main_limit; /* addresses of mapping 0 */
 
     /* resolved */
@@ -202,6 +204,7 @@ typedef struct old_source {
     layout layout;
     bool lenient;
     ledger *ledger;
+    layout_verdict *verdict; /* gets evidence; may be NULL */
     bool (*decode)(old *o, pb_cur c, const void *ctx);
     const void *ctx;
 } old_source;

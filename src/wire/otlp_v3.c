@@ -1,6 +1,7 @@
-/* v1.3: OTEP 0239, pprof in a container.  Tables inside the Profile; references are ids as soon as one
- * entry has an id, else positions (seed-formats.md 2.1, R1 to R9). */
+/* v1.3: OTEP 0239, pprof in a container.  Tables inside the Profile; references are positions or ids,
+ * whichever fits (otlp_v3_refs.h; seed-formats.md 2.1, R1 to R9). */
 #include "wire/otlp_old_internal.h"
+#include "wire/otlp_v3_refs.h"
 
 #include "base/ban.h"
 #include <inttypes.h>
@@ -56,7 +57,7 @@ bool old_v3_collect(old *o, old_profile *p, pb_cur c)
         case 6: ok = pb_text(&c, &f, "original_payload_format", &p->payload_format); break;
         case 7: ok = old_bytes(&c, &f, "original_payload", &p->payload); break;
         case 8:
-            if (!pb_expect(&c, &f, 2, "profile")) return false;
+            if (!old_piece(o, &o->tmp, &c, &f, "profile", &p->chunks)) return false;
             if (!collect_profile(o, p, pb_message(&c, &f))) return err_in(o->e, "profile");
             break;
         default: o->n_unknown++;
@@ -87,18 +88,51 @@ static bool collect_ids(old *o, const pieces *entries, old_ids *ids)
         c.e = NULL;
         for (pb_field f; pb_next(&c, &f);)
             if (f.number == 1 && f.wire == 0) id->id = f.value;
-        ids->any |= id->id != 0;
         ids->dense &= id->id == i + 1;
     }
     return true;
 }
 
-static void sort_ids(old *o, old_profile *p, old_ids *ids, const char *name)
+static void sort_ids(old *o, const v3_reading *r, old_ids *ids, const char *name)
 {
-    if (!p->by_id || ids->dense || !ids->v.n) return;
+    ids->by_id = r->by_id;
+    if (!r->has_ids || ids->dense || !ids->v.n) return;
     /* The numbers themselves are gone; which entry they named is not. */
     old_note(o, LOSS_ARBITRARY_ID, NULL, (str){0}, "%s", name);
     qsort(ids->v.v, ids->v.n, sizeof *ids->v.v, id_order);
+}
+
+/* Says how references are read when entries have ids, and what stays a guess. */
+static void tell_reading(old *o, const v3_reading r[V3_TABLES])
+{
+    layout_verdict *v = o->verdict;
+    for (size_t i = 0; i < V3_TABLES; i++)
+        if (r[i].open)
+            old_note(o, LOSS_REFERENCE, NULL, str_of(r[i].why), "%s", v3_table_name((v3_table)i));
+    for (size_t i = 0; v && i < V3_TABLES; i++) {
+        if (!r[i].has_ids) continue;
+        size_t n = strlen(v->evidence);
+        snprintf(v->evidence + n, sizeof v->evidence - n, "%sreferences to a %s are %s%s: %s",
+                 n ? "; " : "", v3_table_name((v3_table)i), r[i].by_id ? "ids" : "positions",
+                 r[i].open ? ", a guess" : "", r[i].why);
+        o->verdict = NULL; /* the first Profile and its first table speak for all */
+        break;
+    }
+}
+
+static bool judge_references(old *o, old_profile *p)
+{
+    v3_reading r[V3_TABLES];
+    str *chunks = arena_new(&o->tmp, str, p->chunks.n ? p->chunks.n : 1);
+    if (!chunks) return old_limit(o);
+    for (size_t i = 0; i < p->chunks.n; i++)
+        chunks[i] = (str){(const char *)p->chunks.v[i].p, p->chunks.v[i].n};
+    if (!v3_refs_judge(chunks, p->chunks.n, &o->tmp, r)) return old_limit(o);
+    sort_ids(o, &r[V3_MAPPING], &p->mapping_ids, "mapping");
+    sort_ids(o, &r[V3_LOCATION], &p->location_ids, "location");
+    sort_ids(o, &r[V3_FUNCTION], &p->function_ids, "function");
+    tell_reading(o, r);
+    return true;
 }
 
 /* The first entry with this id, or NONE. */
@@ -117,14 +151,13 @@ static uint32_t find_id(const old_ids *ids, uint64_t id)
 }
 
 /* Position that a reference means.  *none: it means nothing (id 0). */
-static bool reference(old *o, const old_profile *p, const old_ids *ids, uint64_t v, size_t n,
-                      const char *table, const char *field, const uint8_t *at, uint32_t *out,
-                      bool *none)
+static bool reference(old *o, const old_ids *ids, uint64_t v, size_t n, const char *table,
+                      const char *field, const uint8_t *at, uint32_t *out, bool *none)
 {
     *out = NONE;
-    *none = p->by_id ? v == 0 : v == 0 && n == 0;
+    *none = ids->by_id ? v == 0 : v == 0 && n == 0;
     if (*none) return true;
-    if (!p->by_id) return old_index(o, v, n, table, field, at, out);
+    if (!ids->by_id) return old_index(o, v, n, table, field, at, out);
     *out = find_id(ids, v);
     if (*out != NONE) return true;
     if (o->lenient) {
@@ -245,7 +278,7 @@ static bool read_line(old *o, old_profile *p, pb_cur c, line *out)
     if (!old_line_fields(o, c, out, &function_ref, &at)) return false;
     uint32_t i;
     bool none;
-    if (!reference(o, p, &p->function_ids, function_ref, p->t->function.n, "function",
+    if (!reference(o, &p->function_ids, function_ref, p->t->function.n, "function",
                    "function_index", at, &i, &none))
         return false;
     if (i != NONE) out->function = p->t->function.v[i];
@@ -257,10 +290,11 @@ static bool location_mapping(old *o, const old_profile *p, uint64_t ref, uint64_
                              const uint8_t *at, uint32_t *out)
 {
     *out = 0;
-    if (!p->by_id && ref == 0 && (address < p->main_start || address >= p->main_limit)) return true;
+    if (!p->mapping_ids.by_id && ref == 0 && (address < p->main_start || address >= p->main_limit))
+        return true;
     uint32_t i;
     bool none;
-    if (!reference(o, p, &p->mapping_ids, ref, p->t->mapping.n, "mapping", "mapping_index", at, &i,
+    if (!reference(o, &p->mapping_ids, ref, p->t->mapping.n, "mapping", "mapping_index", at, &i,
                    &none))
         return false;
     if (i != NONE) *out = p->t->mapping.v[i];
@@ -333,14 +367,11 @@ static bool build_tables(old *o, old_profile *p)
     old_tables *t = p->t;
     if (!collect_ids(o, &t->mappings, &p->mapping_ids) ||
         !collect_ids(o, &t->locations, &p->location_ids) ||
-        !collect_ids(o, &t->functions, &p->function_ids))
+        !collect_ids(o, &t->functions, &p->function_ids) || !judge_references(o, p))
         return false;
-    p->by_id = p->mapping_ids.any || p->location_ids.any || p->function_ids.any;
-    sort_ids(o, p, &p->mapping_ids, "mapping");
-    sort_ids(o, p, &p->location_ids, "location");
-    sort_ids(o, p, &p->function_ids, "function");
     if (!old_build_units(o, t) || !old_build_attributes(o, t) || !old_build_links(o, t))
         return false;
+    p->link_0 = t->link.n && t->link.v[0] != 0;
     for (size_t i = 0; i < t->functions.n; i++) {
         function fn = {0};
         if (!read_function(o, t, old_cur(o, t->functions.v[i]), &fn))
@@ -396,7 +427,7 @@ static bool location_ref(old *o, old_profile *p, const old_iter *i, const char *
 {
     uint32_t at;
     bool none;
-    if (!reference(o, p, &p->location_ids, i->v, p->t->location.n, "location", field, i->at, &at,
+    if (!reference(o, &p->location_ids, i->v, p->t->location.n, "location", field, i->at, &at,
                    &none))
         return false;
     return old_push(o, &o->tmp, to, none ? NONE : at == NONE ? 0 : p->t->location.v[at]);
@@ -533,7 +564,7 @@ static bool sample_field(old *o, old_profile *p, pb_cur *c, const pb_field *f, s
     case 12:
         s->link = 0;
         if (!old_u64(c, f, "link", &v)) return false;
-        if (v == 0) return true; /* cannot be told from absent */
+        if (v == 0) return true; /* cannot be told from absent: link_0_lost() */
         if (!old_index(o, v, p->t->link.n, "link_table", "link", f->at, &i)) return false;
         s->link = i == NONE ? 0 : p->t->link.v[i];
         return true;
@@ -562,6 +593,15 @@ static bool sample_attrs(old *o, old_profile *p, const sample_reader *r, old_sam
     return true;
 }
 
+/* A sample without a link may mean link_table[0]: proto3 writes no 0.  It is read as none. */
+static void link_0_lost(old *o, const old_profile *p, const old_sample *s)
+{
+    if (!p->link_0 || s->link) return;
+    char hex[33];
+    hex_encode(o->b.m.dict.links.v[p->t->link.v[0]].trace_id, 16, hex);
+    old_note(o, LOSS_LINK, NULL, str_of(hex), "link_table[0]");
+}
+
 bool old_v3_sample(old *o, old_profile *p, pb_cur c, old_sample *s)
 {
     sample_reader r = {.start_at = c.p};
@@ -569,6 +609,7 @@ bool old_v3_sample(old *o, old_profile *p, pb_cur c, old_sample *s)
     for (pb_field f; pb_next(&c, &f);)
         if (!sample_field(o, p, &c, &f, &r, s)) return false;
     if (!pb_ok(&c) || !sample_attrs(o, p, &r, s)) return false;
+    link_0_lost(o, p, s);
     if (r.n) return old_slice_stack(o, p, r.start, r.n, r.start_at, &s->stack); /* R4 */
     size_t n = 0;
     for (size_t i = 0; i < p->frames.n; i++)

@@ -5,7 +5,7 @@
  *     name:x"00ff"       bytes in hex                  #15:7  #15:"text"   a field by number
  *     !"08"              raw bytes, in hex
  *
- * Field names and types come from the schema of the current layout.  BASE is a message without any
+ * Field names and types come from a schema, that of the current layout unless said otherwise.  BASE is a message without any
  * finding; a case replaces one piece of it. */
 #pragma once
 #include "base/buf.h"
@@ -190,28 +190,39 @@ static inline void message_fields(const char **s, const message_desc *m, buf *ou
     }
 }
 
-static inline buf message_bytes(const char *text)
+static inline buf message_bytes_of(const message_desc *root, const char *text)
 {
     buf b = {0};
-    message_fields(&text, schema_profiles_data(LAYOUT_CURRENT), &b);
+    message_fields(&text, root, &b);
     assert_int_equal(*text, '\0');
     assert_false(b.failed);
     return b;
 }
 
-/* BASE with the first `from` replaced by `to`; free() it. */
-static inline char *message_with(const char *from, const char *to)
+static inline buf message_bytes(const char *text)
 {
-    const char *at = from ? strstr(BASE, from) : BASE;
+    return message_bytes_of(schema_profiles_data(LAYOUT_CURRENT), text);
+}
+
+/* `base` with the first `from` replaced by `to`; free() it. */
+static inline char *message_replaced(const char *base, const char *from, const char *to)
+{
+    const char *at = from ? strstr(base, from) : base;
     if (!at) {
-        fail_msg("BASE has no: %s", from);
+        fail_msg("the base has no: %s", from ? from : "");
         return NULL;
     }
-    size_t head = (size_t)(at - BASE), cut = from ? strlen(from) : 0, n = strlen(to);
-    char *s = malloc(sizeof BASE + n);
+    size_t head = (size_t)(at - base), cut = from ? strlen(from) : 0, n = strlen(to);
+    size_t size = strlen(base) + 1;
+    char *s = malloc(size + n);
     if (!s) abort();
-    memcpy(s, BASE, head);
+    memcpy(s, base, head);
     memcpy(s + head, to, n);
-    memcpy(s + head + n, at + cut, sizeof BASE - head - cut);
+    memcpy(s + head + n, at + cut, size - head - cut);
     return s;
+}
+
+static inline char *message_with(const char *from, const char *to)
+{
+    return message_replaced(BASE, from, to);
 }

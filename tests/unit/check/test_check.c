@@ -352,10 +352,10 @@ static void test_docs(void **state)
     size_t n;
     const check_rule *rules = check_rules(&n);
     for (size_t i = 0; i < n; i++) {
-        char row[256];
-        snprintf(row, sizeof row, "| %s | %s | %s | %s |", rules[i].id,
+        char row[320], where[CHECK_KINDS_MAX];
+        snprintf(row, sizeof row, "| %s | %s | %s | %s | %s |", rules[i].id,
                  rules[i].unseen ? "-" : check_severity_name(rules[i].severity), rules[i].level,
-                 rules[i].title);
+                 check_kinds_text(rules[i].kinds, where, sizeof where), rules[i].title);
         if (!strstr(b.p, row)) fail_msg("docs/check.md has no row: %s", row);
     }
     buf_free(&b);

@@ -364,6 +364,7 @@ static void test_all_rules_are_tested(void **state)
     size_t n;
     const check_rule *rules = check_rules(&n);
     for (size_t i = 0; i < n; i++) {
+        if (!(rules[i].kinds >> LAYOUT_CURRENT & 1)) continue; /* test_layouts.c */
         /* test_missing_tables, test_cardinality */
         bool seen = strcmp(rules[i].id, "P-01") == 0 || strcmp(rules[i].id, "P-27") == 0;
         for (size_t k = 0; !seen && k < ARRAY_LEN(cases); k++)

@@ -222,6 +222,28 @@ static void same_rows(const digest_rows *x, const digest_rows *y, const char *wh
             fail_msg("%s: row %zu differs", what, i);
 }
 
+/* A broken file of the draft stays one: by its content when every field has its place, by its name when
+ * the bytes say nothing else.  OTLP under such a name stays OTLP. */
+static void test_broken_arrays(void **state)
+{
+    (void)state;
+    buf a = test_vector("dialects/a-basic.bin"), b = test_vector("v1_3/basic.bin");
+    char *at = memmem(a.p, a.n, "\x52\x03\x00\x01\x00", 5); /* stacktrace_indices */
+    assert_non_null(at);
+    for (char bad = 9; bad >= 0; bad = (char)(bad - 9)) { /* an index outside, then none */
+        at[4] = bad;
+        assert_ptr_equal(format_detect_named(buf_view(&a), STR("x")), &format_arrays);
+    }
+    for (size_t n = 3; n < a.n; n++)
+        assert_ptr_equal(format_detect_named((str){a.p, n}, STR("x.arrays")), &format_arrays);
+    assert_ptr_equal(format_detect_named(buf_view(&b), STR("x.arrays")), &format_otlp);
+    assert_int_equal(dialect_nearest(buf_view(&a), DIALECTS_A), DIALECT_A);
+    assert_false(dialect_is_broken(buf_view(&b), DIALECTS_A, true));
+    assert_false(dialect_is_broken(STR("main;a 1\n"), DIALECTS_A, true));
+    buf_free(&a);
+    buf_free(&b);
+}
+
 static void test_variants_agree(void **state)
 {
     (void)state;
@@ -606,6 +628,7 @@ int main(void)
         cmocka_unit_test(test_yaml_of_the_draft),
         cmocka_unit_test(test_detects),
         cmocka_unit_test(test_leaves_otlp_alone),
+        cmocka_unit_test(test_broken_arrays),
         cmocka_unit_test(test_variants_agree),
         cmocka_unit_test(test_reads_a),
         cmocka_unit_test(test_reads_c),
