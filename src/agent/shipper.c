@@ -143,7 +143,7 @@ static bool name_locations(shipper *s, model *m, arena *a, err *e)
         .module = {.max_memory = SHIPPER_INDEX_BYTES, .max_debug = SHIPPER_DEBUG_BYTES},
         .shelf = &s->modules,
         .inside = true,
-        .demangle = s->c->to == EXPORT_SPLUNK ? DEMANGLE_FULL : DEMANGLE_SHORT};
+        .demangle = DEMANGLE_SHORT}; /* the same for all receivers */
     symbolize_report r;
     if (!s->c->symbolize) return true;
     if (!symbolize(m, &o, a, &r, e)) return false;

@@ -1,5 +1,6 @@
 #include "symbol/symbolize.h"
 
+#include "base/clone.h"
 #include "symbol/dict_edit.h"
 #include "symbol/places.h"
 #include "base/ban.h"
@@ -35,7 +36,8 @@ static bool is_mangled(str s) { return str_starts(s, STR("_Z")) || str_starts(s,
 static str shown_name(symbolizer *s, str linkage, str around, str name)
 {
     if (is_mangled(linkage)) return demangle(&s->names, linkage);
-    if (linkage.n && !(name.n && s->o->demangle == DEMANGLE_SHORT)) return linkage;
+    if (linkage.n && s->o->demangle != DEMANGLE_SHORT) return linkage;
+    if (!name.n) return name_without_clones(linkage);
     return demangle_scoped(&s->names, around, name);
 }
 
