@@ -4,6 +4,7 @@
 #include "agent/profiles.h"
 #include "ctx/process_context.h"
 #include "format/splunk.h"
+#include "model/executable.h"
 #include "otlp/split.h"
 #include "sys/process.h"
 #include "wire/otlp.h"
@@ -158,6 +159,7 @@ static bool ship_model(shipper *s, const profiles_in *in, bool *empty, err *e)
     model m;
     bool ok = profiles_make(in, &a, &m, e);
     *empty = ok && !m.profiles.n;
+    if (ok) model_executables_first(&m);
     if (ok && !*empty) ok = name_locations(s, &m, &a, e) && hand_on(s, &m, e);
     size_t all = a.peak + in->batch->mem.peak + s->images.a.used;
     if (all > s->peak) s->peak = all;
