@@ -87,12 +87,13 @@ void dwarf_skip_form(const dwarf_unit *u, rd *r, uint16_t form)
 
 void dwarf_skip_die(const dwarf *d, const dwarf_unit *u, rd *r, const dwarf_abbrev *ab)
 {
-    const dwarf_attr *a = d->attrs.v + ab->first;
-    for (uint32_t i = 0; i < ab->n; i++)
-        if (a[i].size >= 0)
-            rd_skip(r, (uint64_t)a[i].size);
+    for (uint32_t i = 0; i < ab->n; i++) {
+        const dwarf_attr *a = &d->attrs.v[ab->first + i];
+        if (a->size >= 0)
+            rd_skip(r, (uint64_t)a->size);
         else
-            dwarf_skip_form(u, r, a[i].form);
+            dwarf_skip_form(u, r, a->form);
+    }
 }
 
 static uint64_t sized(rd *r, int size)

@@ -202,16 +202,15 @@ void dwarf_scope_forget(dwarf *d, dwarf_unit *u)
 /* Position + 1 of the innermost holder around an offset; 0: none. */
 static uint32_t holder_of(const dwarf *d, const dwarf_unit *u, uint64_t offset)
 {
-    const dwarf_holder *v = d->holders.v + u->first_holder;
-    size_t from = 0, to = u->n_holders;
+    size_t from = u->first_holder, to = from + u->n_holders;
     while (from < to) {
         size_t mid = from + (to - from) / 2;
-        if (v[mid].at < offset)
+        if (d->holders.v[mid].at < offset)
             from = mid + 1;
         else
             to = mid;
     }
-    uint32_t h = from ? (uint32_t)(u->first_holder + from) : 0;
+    uint32_t h = from > u->first_holder ? (uint32_t)from : 0;
     for (unsigned i = 0; h && d->holders.v[h - 1].end <= offset; i++)
         h = i < DWARF_MAX_DEPTH ? d->holders.v[h - 1].parent : 0;
     return h;
