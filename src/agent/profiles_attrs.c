@@ -86,9 +86,8 @@ static void add_logs(making *m, const agent_sample *s, const agent_thread *t)
 {
     char text[256];
     bool body = m->in->style == PROFILES_TEXT;
-    snprintf(text, sizeof text, "%s%s", body ? "linux.Thread.State: " : "",
-             profiles_state_name(s->state));
-    add(m, builder_attribute_str(&m->b, STR(ATTR_THREAD_STATE), str_of(text)));
+    str state = str_of(profiles_state_name(s->state));
+    add(m, builder_attribute_str(&m->b, STR(ATTR_THREAD_STATE), state));
     if (!body) return;
     profiles_thread_text(s, t, m->in->boot, m->in->ticks, text, sizeof text);
     add(m, builder_attribute_str(&m->b, STR(KILN_ATTR_SPLUNK_THREAD), str_of(text)));

@@ -4,6 +4,7 @@
 #include "agent/profiles.h"
 #include "ctx/process_context.h"
 #include "format/splunk.h"
+#include "model/executable.h"
 #include "otlp/split.h"
 #include "sys/process.h"
 #include "wire/otlp.h"
@@ -143,7 +144,7 @@ static bool name_locations(shipper *s, model *m, arena *a, err *e)
         .module = {.max_memory = SHIPPER_INDEX_BYTES, .max_debug = SHIPPER_DEBUG_BYTES},
         .shelf = &s->modules,
         .inside = true,
-        .demangle = s->c->to == EXPORT_SPLUNK ? DEMANGLE_FULL : DEMANGLE_SHORT};
+        .demangle = DEMANGLE_SHORT}; /* the same for all receivers */
     symbolize_report r;
     if (!s->c->symbolize) return true;
     if (!symbolize(m, &o, a, &r, e)) return false;
@@ -158,6 +159,7 @@ static bool ship_model(shipper *s, const profiles_in *in, bool *empty, err *e)
     model m;
     bool ok = profiles_make(in, &a, &m, e);
     *empty = ok && !m.profiles.n;
+    if (ok) model_executables_first(&m);
     if (ok && !*empty) ok = name_locations(s, &m, &a, e) && hand_on(s, &m, e);
     size_t all = a.peak + in->batch->mem.peak + s->images.a.used;
     if (all > s->peak) s->peak = all;

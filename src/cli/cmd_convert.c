@@ -4,6 +4,7 @@
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/supply.h"
+#include "model/executable.h"
 #include "model/extras.h"
 #include "model/merge.h"
 #include "wire/json.h"
@@ -98,6 +99,7 @@ static const model *final_model(conversion *v, model *made, err *e)
         uncarry(&v->ledger, n_gone);
     }
     supply_ids(&v->supply, m);
+    model_executables_first(m);
     return m;
 }
 

@@ -4,6 +4,7 @@
 #include "base/when.h"
 #include "cli/output.h"
 #include "format/html.h"
+#include "model/executable.h"
 #include "sys/temp.h"
 #include "base/ban.h"
 #include <errno.h>
@@ -160,6 +161,7 @@ static void write_profile(run *r)
     buf bytes = {0};
     err e = {0};
     bool ok = output_choose(c, r->output, &out);
+    model_executables_first(&r->in.doc.model);
     write_opts w = {.title = input_title(r->output), .ledger = &r->in.ledger};
     ok = ok && out.to->write(out.to, &r->in.doc.model, &w, &bytes, &e) &&
          (c->o.output || r->rewrites || file_set_aside(r->output, &r->has_old, &e)) &&

@@ -7,6 +7,7 @@
 #include "cli/store_names.h"
 #include "cli/supply.h"
 #include "draw/human.h"
+#include "model/executable.h"
 #include "server/selection.h"
 #include "store/store.h"
 #include "wire/json.h"
@@ -284,6 +285,7 @@ static bool export_model(cli *c, store *s, const store_selector *q, const output
     ledger l = {0};
     bool ok = store_read(s, q, NULL, a, &m, answer, e);
     if (ok && !answer->n_profiles) return true;
+    if (ok) model_executables_first(&m);
     ok = ok && out->to->write(out->to, &m, &(write_opts){.ledger = &l}, &b, e) &&
          output_write(out, buf_view(&b), e);
     if (ok) output_losses(c, out, &l);

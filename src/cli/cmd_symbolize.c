@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/symbols.h"
 #include "draw/human.h"
+#include "model/executable.h"
 #include "model/merge.h"
 #include "symbol/symbolize.h"
 #include "wire/json.h"
@@ -138,6 +139,7 @@ static bool work(symbolizing *y, err *e)
         if (!model_gc(m, a, &tidy, e)) return false;
         *m = tidy;
     }
+    model_executables_first(m);
     ledger_merge(&y->ledger, &y->in.ledger);
     write_opts w = {.title = input_title(c->args[0]), .ledger = &y->ledger};
     return y->out.to->write(y->out.to, m, &w, &y->bytes, e);

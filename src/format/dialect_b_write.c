@@ -8,6 +8,7 @@
 #include "format/dialect_write.h"
 
 #include "format/dialect_b.h"
+#include "model/executable.h"
 #include "wire/otlp_old.h"
 #include "base/ban.h"
 
@@ -303,12 +304,38 @@ static uint64_t choose_unit(dw *w, const profile *p, bool multi)
     return 1;
 }
 
+static bool has_mapping(const model *m, uint32_t stack, uint32_t mapping_i)
+{
+    span s = dict_stack(&m->dict, stack);
+    for (uint32_t i = 0; i < s.n; i++)
+        if (m->dict.locations.v[m->dict.frames.v[s.at + i]].mapping == mapping_i) return true;
+    return false;
+}
+
+static bool uses(const model *m, const profile *p, uint32_t mapping_i)
+{
+    for (size_t i = 0; i < p->n_samples; i++)
+        if (has_mapping(m, sample_at(m, p, i).stack, mapping_i)) return true;
+    return false;
+}
+
+/* The first mapping is the main binary: of those that are known the ones that the Profile uses; else, as
+ * in pprof, the first of all.  A Profile that is all there is has the others in their order. */
+static void gather_mains(dw *w, const profile *p)
+{
+    uint32_t first[MODEL_EXECUTABLES] = {1};
+    size_t n = model_executables(w->m, first);
+    if (!n) n = w->m->dict.mappings.n > 1;
+    for (size_t i = 0; i < n; i++)
+        if (uses(w->m, p, first[i])) dw_gather_mapping(w, first[i]);
+}
+
 static void put_container(dw *w, b_profile *g, str default_type, bool alone)
 {
     buf *b = w->out;
     const profile *p = g->p;
     g->unit = choose_unit(w, p, g->n > 1);
-    /* The first mapping is the main binary to pprof: a Profile that is all there is has them in their order. */
+    gather_mains(w, p);
     for (uint32_t i = 1; g->n == w->m->profiles.n && i < w->m->dict.mappings.n; i++)
         dw_gather_mapping(w, i);
     gather_samples(w, p);

@@ -12,6 +12,7 @@
 #pragma once
 #include "format/format.h"
 #include "model/builder.h"
+#include "model/executable.h"
 
 /* ---- numbers of the format (perf_event_open(2), tools/perf/Documentation/perf.data-file-format) ---- */
 
@@ -97,6 +98,7 @@ enum {
     MISC_CPUMODE = 7,
     MISC_MMAP_BUILD_ID = 1 << 14,
     MISC_BUILD_ID_SIZE = 1 << 15,
+    MISC_MMAP_DATA = 1 << 13, /* not executable */
     MISC_COMM_EXEC = 1 << 13,
     MISC_FORK_EXEC = 1 << 13,
     MISC_SWITCH_OUT = 1 << 13,
@@ -193,6 +195,8 @@ typedef struct perf_thread {
 
 typedef struct perf_process {
     uint32_t pid;
+    uint32_t main; /* map + 1 of its executable: what the kernel maps first; 0 = not seen */
+    bool noted;    /* `main` is in perf_data.mains */
     perf_space space;
 } perf_process;
 
@@ -307,6 +311,8 @@ typedef struct perf_data {
     uint32_t last_cpu, last_cpu_attr;
     uint32_t one_pid; /* the process of all samples so far */
     bool several_pids;
+    uint32_t mains[MODEL_EXECUTABLES]; /* executables of processes with samples, maps + 1 */
+    size_t n_mains;
 } perf_data;
 
 /* ---- scalars in the byte order of the file ---- */
@@ -426,6 +432,9 @@ perf_process *perf_process_of(perf_data *d, uint32_t pid);             /* NULL: 
 uint32_t perf_who_of(perf_data *d, perf_thread *t);
 void perf_note_time(perf_data *d, uint64_t time); /* the profiles cover it */
 NODISCARD bool perf_push_row(perf_data *d, perf_event *v, const perf_row *row);
+
+/* The executable of the first process with samples is in the model, also when no sample is in it. */
+void perf_use_main(perf_data *d);
 
 /* The stack of a sample; out of memory shows in d->b.failed. */
 uint32_t perf_stack_of(perf_data *d, const perf_sample *s, uint16_t misc, const perf_process *p);

@@ -370,5 +370,10 @@ bool perf_build(perf_data *d, model *out)
     d->off_cpu.name = STR("off_cpu");
     if (d->off_cpu.rows.n > n_open && !put_profile(d, &d->off_cpu, &clock)) return false;
     account(d, &clock, n_open);
-    return builder_finish(&d->b, out, d->e);
+    perf_use_main(d);
+    uint32_t first[MODEL_EXECUTABLES];
+    for (size_t i = 0; i < d->n_mains; i++) first[i] = d->maps.maps.v[d->mains[i] - 1].mapping;
+    if (!builder_finish(&d->b, out, d->e)) return false;
+    model_mappings_first(out, first, d->n_mains);
+    return true;
 }

@@ -105,6 +105,21 @@ static str map_name(str s)
     return end ? (str){s.p, (size_t)(end - s.p) + 1} : s;
 }
 
+/* After an exec the kernel maps the executable before its interpreter; of a process that was there already
+ * perf writes the maps by address, and the executable lies below the libraries. */
+static void find_main(perf_process *p, const perf_record *r, const perf_map *m, uint32_t map)
+{
+    bool file = str_starts(m->filename, STR("/")) && !str_starts(m->filename, STR("//"));
+    if (!p->main && file && !(r->misc & MISC_MMAP_DATA)) p->main = map;
+}
+
+static void note_main(perf_data *d, perf_process *p)
+{
+    if (p->noted || !p->main) return;
+    p->noted = true;
+    if (d->n_mains < MODEL_EXECUTABLES) d->mains[d->n_mains++] = p->main;
+}
+
 static bool add_map(perf_data *d, const perf_record *r)
 {
     bool two = r->type == REC_MMAP2;
@@ -126,14 +141,16 @@ static bool add_map(perf_data *d, const perf_record *r)
     perf_space *space = &d->kernel;
     unsigned mode = r->misc & MISC_CPUMODE;
     if (mode == MODE_GUEST_KERNEL || mode == MODE_GUEST_USER) return true;
+    perf_process *p = NULL;
     if (mode != MODE_KERNEL) {
-        perf_process *p = perf_process_of(d, perf_u32(d, r->body));
+        p = perf_process_of(d, perf_u32(d, r->body));
         if (!p) return false;
         space = &p->space;
     }
     perf_map *slot = vec_push(d->a, &d->maps.maps);
     if (!slot) return perf_no_memory(d);
     *slot = m;
+    if (p) find_main(p, r, &m, (uint32_t)d->maps.maps.n);
     if (!perf_space_add(&d->maps, space, (uint32_t)(d->maps.maps.n - 1))) return perf_no_memory(d);
     return true;
 }
@@ -150,16 +167,22 @@ static bool set_comm(perf_data *d, const perf_record *r)
     t->who = 0;
     if (!(r->misc & MISC_COMM_EXEC)) return true;
     perf_process *p = perf_process_of(d, pid);
-    if (p) perf_space_clear(&d->maps, &p->space);
-    return p != NULL;
+    if (!p) return false;
+    perf_space_clear(&d->maps, &p->space);
+    p->main = 0;
+    p->noted = false;
+    return true;
 }
 
 static bool fork_process(perf_data *d, uint32_t parent, uint32_t child)
 {
     /* Both first: making the second may move the first. */
     if (!perf_process_of(d, parent) || !perf_process_of(d, child)) return false;
-    perf_space_fork(&d->maps, &perf_process_of(d, parent)->space,
-                    &perf_process_of(d, child)->space);
+    const perf_process *from = perf_process_of(d, parent);
+    perf_process *to = perf_process_of(d, child);
+    perf_space_fork(&d->maps, &perf_process_of(d, parent)->space, &to->space);
+    to->main = from->main;
+    to->noted = from->noted;
     return true;
 }
 
@@ -294,6 +317,7 @@ static bool replay_sample(perf_data *d, const perf_record *r)
     perf_process *p = t ? perf_process_of(d, s.pid) : NULL;
     if (!p) return false;
     if (t->pid != s.pid) t->pid = s.pid, t->who = 0;
+    note_main(d, p);
     uint32_t stack = perf_stack_of(d, &s, r->misc, p);
     note_sample(d, &s);
     if (!perf_off_sample(d, &s, t, stack)) return false;

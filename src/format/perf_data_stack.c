@@ -70,6 +70,12 @@ static const perf_map *use_map(perf_data *d, uint32_t i, bool kernel)
     return m;
 }
 
+void perf_use_main(perf_data *d)
+{
+    uint32_t map = d->n_mains ? d->mains[0] : 0;
+    if (map) use_map(d, map - 1, false);
+}
+
 /* ---- addresses ---- */
 
 static uint32_t make_location(perf_data *d, const perf_space *space, uint64_t address, bool kernel)

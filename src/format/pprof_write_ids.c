@@ -5,6 +5,7 @@
  * Mostly nothing differs that way, and ids are the model's indices. */
 #include "format/pprof_write.h"
 
+#include "model/executable.h"
 #include "base/ban.h"
 
 /* ---- mappings ---- */
@@ -78,15 +79,18 @@ typedef struct table {
     bool (*is_null)(pw *w, uint32_t i);
     uint64_t (*hash)(pw *w, uint32_t i);
     bool (*same)(pw *w, uint32_t a, uint32_t b);
+    const uint32_t *first;
+    size_t n_first;
 } table;
 
-/* Entries in the order they are written: entry 0 last, as the model's own mostly says nothing. */
+/* Entries in the order they are written: first[n_first], then the others with entry 0 last, as the model's
+ * own mostly says nothing. */
 static bool number(pw *w, const table *t, uint32_t *id, u32s *written)
 {
     hash_index index = {0};
-    for (size_t k = 1; k <= t->n; k++) {
-        uint32_t i = (uint32_t)(k % t->n), at;
-        if (t->is_null(w, i)) continue;
+    for (size_t k = 0; k < t->n_first + t->n; k++) {
+        uint32_t i = k < t->n_first ? t->first[k] : (uint32_t)((k - t->n_first + 1) % t->n), at;
+        if (id[i] || t->is_null(w, i)) continue;
         if (!hash_index_room(&index, &w->a)) return pw_limit(w);
         uint64_t h = t->hash(w, i);
         uint32_t slot = hash_first(&index, h);
@@ -107,8 +111,10 @@ static bool number(pw *w, const table *t, uint32_t *id, u32s *written)
 
 bool pw_ids_make(pw *w)
 {
-    table m = {w->d->mappings.n, null_mapping, hash_mapping, same_mapping},
-          l = {w->d->locations.n, null_location, hash_location, same_location};
+    uint32_t first[MODEL_EXECUTABLES]; /* the first mapping is the main binary to pprof */
+    table m = {w->d->mappings.n, null_mapping, hash_mapping,
+               same_mapping,     first,        model_executables(w->m, first)},
+          l = {w->d->locations.n, null_location, hash_location, same_location, NULL, 0};
     w->mapping_id = arena_new(&w->a, uint32_t, m.n + 1);
     w->location_id = arena_new(&w->a, uint32_t, l.n + 1);
     if (!w->mapping_id || !w->location_id) return pw_limit(w);

@@ -20,6 +20,9 @@ enum {
 #define SPLUNK_BODY_TEXT "text"
 #define SPLUNK_BODY_NATIVE "native"
 
+/* Begins the state line of a native program: what a thread does, in the words of thread.state. */
+#define SPLUNK_NATIVE_STATE "linux.Thread.State: "
+
 /* LogsData (= ExportLogsServiceRequest), for JSON.  Ids are text and `flags` is a varint there:
  * JSON writes hex, and the tables know no fixed32. */
 const message_desc *splunk_logs_schema(void);
@@ -90,3 +93,8 @@ typedef struct splunk_symbol {
 
 /* namespace.function(file:line), by the table of the team's notes (section 6); no line end. */
 void splunk_symbol_put(const splunk_symbol *s, buf *out);
+
+/* The name that splunk_symbol_put had: `app::Worker.run` is app::Worker::run again. */
+void splunk_symbol_name(const splunk_frame *f, buf *out);
+/* What stands for a stack that could not be taken: unknown.unknown(unknown:0). */
+bool splunk_symbol_is_none(const splunk_frame *f);

@@ -6,6 +6,7 @@
  *   nothing but an address                     unknown.0x2a1ca(unknown:0) */
 #include "format/splunk.h"
 
+#include "base/clone.h"
 #include "base/ban.h"
 #include <inttypes.h>
 
@@ -21,35 +22,6 @@ static bool is_name_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '$';
-}
-
-/* ---- what compilers and linkers hang onto a name ---- */
-
-static bool is_clone(str word)
-{
-    static const char *const words[] = {"constprop", "isra",  "part",       "cold",     "llvm",
-                                        "lto_priv",  "clone", "localalias", "str",      "cfi",
-                                        "cfi_jt",    "warm",  "hot",        "unlikely", "resume",
-                                        "destroy",   "actor"};
-    bool digits = word.n > 0;
-    for (size_t i = 0; i < word.n; i++) digits &= word.p[i] >= '0' && word.p[i] <= '9';
-    for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        if (str_eq(word, str_of(words[i]))) return true;
-    return digits;
-}
-
-/* read@@GLIBC_2.2.5, f.part.0, f(int) [clone .cold] */
-static str without_clones(str s)
-{
-    const char *at = s.n ? memchr(s.p, '@', s.n) : NULL;
-    if (at && at > s.p) s.n = (size_t)(at - s.p);
-    for (size_t i = 1; i + 8 < s.n; i++)
-        if (at_word(s, i, STR(" [clone "))) s.n = i;
-    for (;;) {
-        const char *dot = s.n ? memrchr(s.p, '.', s.n) : NULL;
-        if (!dot || dot == s.p || !is_clone(from(s, (size_t)(dot - s.p) + 1))) return s;
-        s.n = (size_t)(dot - s.p);
-    }
 }
 
 /* ---- C++ and Rust names ---- */
@@ -178,7 +150,7 @@ static bool has_dot(str s)
 /* false: there is nothing to it. */
 static bool put_function(str name, buf *out)
 {
-    str s = without_clones(name);
+    str s = name_without_clones(name);
     parts p = parse(s);
     if (p.end <= p.begin) p = (parts){.end = s.n};
     while (p.begin < p.end && strchr(".) ", s.p[p.begin])) p.begin++; /* .plt: no empty namespace */
@@ -196,6 +168,49 @@ static bool put_function(str name, buf *out)
         put_text(whole, out);
     }
     return true;
+}
+
+/* ---- and back ---- */
+
+static bool has_char(str s, char c) { return s.n && memchr(s.p, c, s.n); }
+
+/* The dots of Go and C are their own: net/http.(*Server).Serve, main.main, f.suffix in a file of C. */
+static bool keeps_dots(const splunk_frame *f)
+{
+    for (size_t i = 0; i + 1 < f->name.n; i++)
+        if (f->name.p[i] == '(' && f->name.p[i + 1] == '*') return true;
+    return has_char(f->name, '/') || str_ends(f->file, STR(".go")) || str_ends(f->file, STR(".c"));
+}
+
+/* Of the last dot outside of brackets; s.n: there is none. */
+static size_t last_dot(str s)
+{
+    size_t dot = s.n;
+    for (size_t i = 0; i < s.n;) {
+        if (is_operator(s, i)) {
+            i = skip_operator(s, i + 8);
+        } else if (strchr("<({[", s.p[i])) {
+            i = skip_brackets(s, i);
+        } else {
+            if (s.p[i] == '.' && i && i + 1 < s.n) dot = i;
+            i++;
+        }
+    }
+    return dot;
+}
+
+void splunk_symbol_name(const splunk_frame *f, buf *out)
+{
+    size_t dot = f->scope.n || keeps_dots(f) ? f->name.n : last_dot(f->name);
+    buf_str(out, upto(f->name, dot));
+    if (dot == f->name.n) return;
+    buf_z(out, "::");
+    buf_str(out, from(f->name, dot + 1));
+}
+
+bool splunk_symbol_is_none(const splunk_frame *f)
+{
+    return str_eq(f->scope, STR("unknown")) && str_eq(f->name, STR("unknown"));
 }
 
 /* ---- files ---- */

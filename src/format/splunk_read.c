@@ -79,6 +79,8 @@ static bool read_scope(splunk_reader *r, pb_cur c, const char *where)
 static void set_language(splunk_reader *r)
 {
     str language = splunk_attr_text(&r->resource.attrs, STR("telemetry.sdk.language"));
+    r->ours = str_eq(splunk_attr_text(&r->resource.attrs, STR("telemetry.sdk.name")), STR("kiln"));
+    r->managed = language.n && !str_eq(language, STR("cpp"));
     r->text.dotnet = str_eq(language, STR("dotnet"));
     r->node = str_eq(language, STR("node")) || str_eq(language, STR("nodejs"));
 }

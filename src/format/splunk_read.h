@@ -40,6 +40,9 @@ typedef struct splunk_reader {
     bool resource_put, scope_put;
     splunk_text_opts text; /* of the record at hand */
     bool node;             /* telemetry.sdk.language */
+    bool ours;             /* kiln's agent sent it */
+    bool managed;          /* another one did, of a language that has names with dots */
+    bool native;           /* the text at hand has the form for native programs (splunk.h) */
 
     splunk_group g;
     bool open; /* rows of g are waiting */

@@ -27,7 +27,8 @@ static bool text_group(splunk_reader *r, const splunk_record *rec)
     g.attrs = r->scratch;
     g.attrs.n = 0;
     splunk_list_begin(r);
-    if (!splunk_list_str(r, &g.attrs, KILN_ATTR_SPLUNK_BODY, STR(SPLUNK_BODY_TEXT))) return false;
+    str body = r->native ? STR(SPLUNK_BODY_NATIVE) : STR(SPLUNK_BODY_TEXT);
+    if (!splunk_list_str(r, &g.attrs, KILN_ATTR_SPLUNK_BODY, body)) return false;
     for (size_t i = 0; i < rec->attrs.n; i++) {
         const keyvalue *kv = &rec->attrs.v[i];
         if (!describes_measurement(kv->key)) continue;
@@ -48,7 +49,11 @@ static bool frame_attr(splunk_reader *r, const splunk_frame *f, buf *text, uint3
 {
     *attr = 0;
     buf_reset(text);
-    splunk_frame_put(f, &r->text, text);
+    if (r->native)
+        splunk_symbol_put(&(splunk_symbol){.name = f->name, .file = f->file, .line = f->line},
+                          text);
+    else
+        splunk_frame_put(f, &r->text, text);
     if (text->failed) return splunk_read_spent(r);
     if (str_eq(buf_view(text), f->raw)) return true;
     if (f->line_end || f->column_end)
@@ -59,13 +64,31 @@ static bool frame_attr(splunk_reader *r, const splunk_frame *f, buf *text, uint3
     return true;
 }
 
+/* What a native program calls itself, not what the conventions make of it: the file of a function of
+ * the system is its library in brackets. */
+static bool native_frame(splunk_reader *r, splunk_frame *f, buf *name)
+{
+    buf_reset(name);
+    splunk_symbol_name(f, name);
+    if (name->failed) return splunk_read_spent(r);
+    f->name = buf_view(name);
+    if (f->file.n && f->file.p[0] == '[') f->file = STR("");
+    return true;
+}
+
 static bool text_stack(splunk_reader *r, const splunk_stack *s, uint32_t *out)
 {
     uint32_t at[SPLUNK_MAX_FRAMES];
-    buf text = {0};
+    buf text = {0}, name = {0};
     bool ok = true;
-    for (size_t i = 0; ok && i < s->frames.n; i++) {
-        const splunk_frame *f = &s->frames.v[i];
+    size_t n = s->frames.n;
+    if (r->native && n == 1 && splunk_symbol_is_none(s->frames.v)) n = 0;
+    for (size_t i = 0; ok && i < n; i++) {
+        splunk_frame frame = s->frames.v[i], *f = &frame;
+        if (r->native && !native_frame(r, f, &name)) {
+            ok = false;
+            break;
+        }
         function fn = {.name = builder_string(&r->b, f->name),
                        .filename = builder_string(&r->b, f->file)};
         line where = {
@@ -75,7 +98,8 @@ static bool text_stack(splunk_reader *r, const splunk_stack *s, uint32_t *out)
         at[i] = builder_location(&r->b, 0, 0, &where, 1, &attr, attr != 0);
     }
     buf_free(&text);
-    *out = builder_stack(&r->b, at, s->frames.n);
+    buf_free(&name);
+    *out = builder_stack(&r->b, at, n);
     return ok && (!r->b.failed || splunk_read_spent(r));
 }
 
@@ -91,7 +115,10 @@ static bool thread_attrs(splunk_reader *r, const splunk_stack *s)
             !splunk_list_str(r, to, KILN_ATTR_SPLUNK_THREAD, rest))
             return false;
     }
-    return splunk_list_str(r, to, ATTR_THREAD_STATE, s->state.n ? s->state : t->status);
+    str state = s->state.n ? s->state : t->status, prefix = STR(SPLUNK_NATIVE_STATE);
+    if (r->native && str_starts(state, prefix))
+        state = (str){state.p + prefix.n, state.n - prefix.n};
+    return splunk_list_str(r, to, ATTR_THREAD_STATE, state);
 }
 
 /* Attributes that are fields of the sample, the Profile or the format. */
@@ -139,6 +166,8 @@ bool splunk_read_text(splunk_reader *r, const splunk_record *rec, arena *scratch
     splunk_row w = {.time = rec->time ? rec->time : rec->observed,
                     .link = splunk_record_link(r, rec)};
     if (!splunk_text_parse(any_str(&rec->body), &r->text, scratch, &s)) return splunk_read_spent(r);
+    r->native =
+        s.frames.n && (r->ours || (!r->managed && str_starts(s.state, STR(SPLUNK_NATIVE_STATE))));
     splunk_read_lose(r, LOSS_TEXT_LINE, NULL, s.skipped, s.skipped_first);
     splunk_read_lose(r, LOSS_STACK_DEPTH, NULL, s.cut, (str){0});
     if (!text_group(r, rec) || !text_stack(r, &s, &w.stack)) return false;

@@ -52,7 +52,7 @@ static void put_meta(splunk_writer *w, const stack_facts *f, buf *out)
     }
     buf_putc(out, '\n');
     if (state.n && !str_eq(state, t.status)) {
-        buf_z(out, "   ");
+        buf_z(out, w->native ? "   " SPLUNK_NATIVE_STATE : "   ");
         put_clean(w, state, out);
     }
     buf_putc(out, '\n');
@@ -79,6 +79,16 @@ static void put_symbol(splunk_writer *w, const location *at, const line *l, cons
     splunk_symbol_put(&s, out);
 }
 
+static bool reads_as(const splunk_writer *w, const splunk_frame *f, str name)
+{
+    if (!w->native) return str_eq(f->name, name);
+    buf b = {0};
+    splunk_symbol_name(f, &b);
+    bool same = !b.failed && str_eq(buf_view(&b), name);
+    buf_free(&b);
+    return same;
+}
+
 /* One frame; what reads back as something else is in the ledger. */
 static void put_frame(splunk_writer *w, const location *at_location, const line *l,
                       const splunk_text_opts *o, buf *out)
@@ -99,7 +109,7 @@ static void put_frame(splunk_writer *w, const location *at_location, const line 
     buf_free(&text);
     if (out->failed) return;
     bool same = splunk_frame_parse((str){out->p + at, out->n - at}, o, &back) &&
-                str_eq(back.name, f.name) && str_eq(back.file, f.file) && back.line == f.line &&
+                reads_as(w, &back, f.name) && str_eq(back.file, f.file) && back.line == f.line &&
                 back.column == f.column;
     if (!same) splunk_write_lose(w, LOSS_NAME, 1, "function_table.name", f.name);
     if (fn->system_name && fn->system_name != fn->name)

@@ -54,6 +54,8 @@ static uint32_t make_mapping(graft *g, uint32_t i)
     return builder_mapping(g->to, &to, g->scratch.v, g->scratch.n);
 }
 
+uint32_t graft_mapping(graft *g, uint32_t i) { return MAPPED(g->mapping[i], make_mapping(g, i)); }
+
 static uint32_t make_function(graft *g, uint32_t i)
 {
     function f = g->m->dict.functions.v[i];
@@ -67,7 +69,7 @@ static uint32_t make_location(graft *g, uint32_t i)
 {
     const dict *d = &g->m->dict;
     const location *from = &d->locations.v[i];
-    uint32_t mapping_i = MAPPED(g->mapping[from->mapping], make_mapping(g, from->mapping));
+    uint32_t mapping_i = graft_mapping(g, from->mapping);
     g->lines.n = 0;
     if (!vec_reserve(g->work, &g->lines, from->lines.n)) return g->to->failed = true, 0;
     for (uint32_t k = 0; k < from->lines.n; k++) {

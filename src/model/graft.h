@@ -23,6 +23,7 @@ NODISCARD bool graft_init(graft *g, builder *to, const model *m, arena *work);
 uint32_t graft_string(graft *g, uint32_t i);
 uint32_t graft_attribute(graft *g, uint32_t i);
 uint32_t graft_link(graft *g, uint32_t i);
+uint32_t graft_mapping(graft *g, uint32_t i);
 uint32_t graft_location(graft *g, uint32_t i);
 uint32_t graft_stack(graft *g, uint32_t i);
 

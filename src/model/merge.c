@@ -1,5 +1,6 @@
 #include "model/merge.h"
 
+#include "model/executable.h"
 #include "model/internal.h"
 
 #include "base/ban.h"
@@ -53,6 +54,31 @@ static bool merge_apart(merger *x)
     return true;
 }
 
+/* Position of the main binary of an input, as far as the order of its mappings says so (pprof): the first
+ * that is in use; 0: none is.  Profiles that are joined keep the first also when no location has it, as
+ * Go's merge does. */
+static uint32_t main_of(merger *x, graft *g)
+{
+    size_t n = g->m->dict.mappings.n;
+    if (x->o.join && n > 1) return graft_mapping(g, 1);
+    for (size_t i = 1; i < n; i++)
+        if (g->mapping[i]) return g->mapping[i] - 1;
+    return 0;
+}
+
+/* Main binaries stay before other mappings; where resources name their executables, these are first. */
+static bool finish(merger *x, bool ok, model *out, err *e)
+{
+    uint32_t first[MODEL_EXECUTABLES];
+    size_t n = 0;
+    for (; ok && n < x->n && n < MODEL_EXECUTABLES; n++) first[n] = main_of(x, &x->in[n]);
+    if (!ok) x->b.failed = true;
+    if (!builder_finish(&x->b, out, e)) return false;
+    model_mappings_first(out, first, n);
+    model_executables_first(out);
+    return true;
+}
+
 static bool merge_into(const model *const *in, size_t n, const merge_opts *o, arena *a, arena *work,
                        model *out, err *e)
 {
@@ -61,8 +87,7 @@ static bool merge_into(const model *const *in, size_t n, const merge_opts *o, ar
     x.b.borrow = !o->copy_strings;
     for (size_t i = 0; ok && i < n; i++) ok = graft_init(&x.in[i], &x.b, in[i], work);
     ok = ok && (o->join ? merge_joined(&x) : merge_apart(&x));
-    if (!ok) x.b.failed = true;
-    return builder_finish(&x.b, out, e);
+    return finish(&x, ok, out, e);
 }
 
 /* One model in canonical order: its stacks are taken in that order first, so that locations,
@@ -77,8 +102,7 @@ static bool reorder(const model *m, const merge_opts *o, arena *a, arena *work, 
     x.b.borrow = !o->copy_strings;
     for (size_t i = 0; ok && i < x.n_ranks; i++) graft_stack(&x.in[0], order[i]);
     ok = ok && merge_apart(&x);
-    if (!ok) x.b.failed = true;
-    return builder_finish(&x.b, out, e);
+    return finish(&x, ok, out, e);
 }
 
 bool model_merge(const model *const *in, size_t n, const merge_opts *o, arena *a, model *out,

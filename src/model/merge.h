@@ -1,7 +1,8 @@
 /* model/merge.h - several models into one, and one model made tidy.  Pure.
  *
- * All of these build a new model in `a`: every table re-interned by value, in order of first use, so
- * duplicates and entries that nothing refers to are gone.  Inputs are only read, and must outlive
+ * All of these build a new model in `a`: every table re-interned by value, in order of first use (but
+ * main binaries before other mappings, model/executable.h), so duplicates and entries that nothing refers
+ * to are gone.  Inputs are only read, and must outlive
  * the result unless `copy_strings` is set. */
 #pragma once
 #include "base/err.h"

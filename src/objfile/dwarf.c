@@ -33,18 +33,13 @@ static bool enter(dwarf *d, dwarf_unit *u, const dwarf_die *die, uint32_t around
     return !b->failed || no_memory(d);
 }
 
-static void skip_die(const dwarf *d, const dwarf_unit *u, rd *r, const dwarf_abbrev *ab)
-{
-    for (uint32_t i = 0; i < ab->n; i++) dwarf_skip_form(u, r, d->attrs.v[ab->first + i].form);
-}
-
 static bool walk(dwarf *d, dwarf_unit *u)
 {
     rd r = rd_from((str){d->info.p, (size_t)u->end}, u->dies, d->big);
     uint32_t scope = 0;
     d->stack.n = 0;
     while (rd_left(&r)) {
-        uint64_t code = rd_uleb(&r);
+        uint64_t at = u->end - rd_left(&r), code = rd_uleb(&r);
         if (!code) {
             if (d->stack.n) scope = d->stack.v[--d->stack.n];
             continue;
@@ -55,13 +50,17 @@ static bool walk(dwarf *d, dwarf_unit *u)
             break;
         }
         uint32_t inner = scope;
-        bool children = ab->children;
-        if (ab->tag == TAG_SUBPROGRAM || ab->tag == TAG_INLINED_SUBROUTINE) {
+        bool children = ab->children, function = ab->tag == TAG_SUBPROGRAM;
+        if (function && !ab->located) { /* most are: declarations */
+            dwarf_skip_die(d, u, &r, ab);
+            inner = 0;
+        } else if (function || ab->tag == TAG_INLINED_SUBROUTINE) {
             dwarf_die die = dwarf_read_die(d, u, &r, ab);
             if (r.failed) break;
+            die.at = at;
             if (!enter(d, u, &die, scope, &inner)) return false;
         } else {
-            skip_die(d, u, &r, ab);
+            dwarf_skip_die(d, u, &r, ab);
         }
         if (!children) continue;
         uint32_t *around = vec_push(d->b->a, &d->stack);
@@ -113,6 +112,7 @@ bool dwarf_collect(index_builder *b, const elf_file *f, const elf_file *alt)
         if (u->bad) continue;
         if (u->split) b->flags |= INDEX_HAS_SPLIT;
         if (!dwarf_read_lines(&d, u) || !walk(&d, u)) return false;
+        dwarf_scope_forget(&d, u);
     }
     return true;
 }

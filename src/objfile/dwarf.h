@@ -12,11 +12,14 @@ enum {
     DWARF_MAX_ATTRS = 256,      /* of one abbreviation: they may take no bytes in .debug_info */
     DWARF_MAX_HOPS = 16,        /* from a DIE to the one that has its name */
     DWARF_MAX_NAME = 64 * 1024, /* bytes; a longer name is cut */
+    DWARF_MAX_PATH = 16 * 1024, /* bytes of a scope; a longer one is left out */
+    DWARF_MAX_DEPTH = 64,       /* scopes around a function; deeper ones are left out */
     DWARF_SLACK = 4,            /* times a section's size that may be read in all */
 };
 
 typedef struct dwarf_attr {
     uint16_t name, form;
+    int8_t size;      /* of the form, where it is the same in all units; -1: it is not */
     int64_t implicit; /* DW_FORM_implicit_const */
 } dwarf_attr;
 
@@ -25,6 +28,7 @@ typedef struct dwarf_abbrev {
     uint32_t first, n; /* attributes, in dwarf.attrs */
     uint16_t tag;
     bool children;
+    bool located; /* has addresses */
 } dwarf_abbrev;
 
 typedef struct dwarf_abbrevs {
@@ -47,8 +51,10 @@ typedef struct dwarf_unit {
     str comp_dir;
     uint16_t version;
     uint8_t addr_size, off_size, type;
-    bool loaded, bad, split;
-    uint32_t abbrevs;    /* position + 1 in dwarf.tables */
+    bool loaded, bad, split, cxx;
+    bool scanned;                   /* its holders are in dwarf.holders */
+    size_t first_holder, n_holders; /* by offset */
+    uint32_t abbrevs;               /* position + 1 in dwarf.tables */
     uint32_t line_table; /* position + 1 in dwarf.line_tables; 0: none, or not yet read */
 } dwarf_unit;
 
@@ -70,6 +76,23 @@ typedef struct dwarf_known {
     uint32_t function; /* position + 1 */
 } dwarf_known;
 
+/* A namespace, class or function that holds functions: a step of the path to them. */
+typedef struct dwarf_holder {
+    uint64_t at, end; /* its DIE, and the end of its children */
+    uint32_t parent;  /* position + 1 in dwarf.holders; 0: the unit */
+    uint32_t path;    /* text + 1 of the path that ends with it; 0: not yet made */
+    uint32_t number;  /* of a class without a name: 1, 2, 3 ... in its parent */
+    uint32_t line, column;
+    uint16_t tag;
+    bool nameless, lambda;
+} dwarf_holder;
+
+/* A DIE whose children are being read. */
+typedef struct dwarf_open {
+    dwarf_holder h;
+    uint32_t holder; /* position + 1 of the innermost holder, if it was put into dwarf.holders */
+} dwarf_open;
+
 typedef struct dwarf {
     index_builder *b;
     bool big;
@@ -84,13 +107,20 @@ typedef struct dwarf {
     VEC(str) dirs;
     VEC(dwarf_known) known; /* functions whose names were found, by the offset of their DIE */
     hash_index by_abbrev_offset, by_line_offset, by_die;
-    u32s stack;                                     /* scopes around the DIE being read */
-    uint64_t abbrev_bytes, line_bytes, range_bytes; /* read so far: bounded by the sections */
+    VEC(dwarf_holder) holders;
+    VEC(dwarf_open) open;
+    size_t n_put; /* of `open`, from the outermost on: they have a holder, or need none */
+    char *path;   /* one being made */
+    u32s stack;   /* scopes around the DIE being read */
+    /* Read so far: bounded by the sections. */
+    uint64_t abbrev_bytes, line_bytes, range_bytes, scan_bytes;
 } dwarf;
 
 /* What is wanted of a DIE. */
 typedef struct dwarf_die {
+    uint64_t at; /* in .debug_info */
     uint16_t tag;
+    bool external;
     dwarf_value low_pc, high_pc, ranges, origin, specification, name, linkage_name;
     uint64_t decl_line, call_file, call_line, call_column;
 } dwarf_die;
@@ -106,7 +136,10 @@ dwarf_unit *dwarf_unit_at(dwarf *d, uint64_t offset);
 const dwarf_abbrev *dwarf_abbrev_of(const dwarf *d, const dwarf_unit *u, uint64_t code);
 
 /* ---- dwarf_form.c ---- */
+/* Bytes of a form that has as many in every unit; -1: it has not. */
+int8_t dwarf_form_size(uint16_t form);
 void dwarf_skip_form(const dwarf_unit *u, rd *r, uint16_t form);
+void dwarf_skip_die(const dwarf *d, const dwarf_unit *u, rd *r, const dwarf_abbrev *ab);
 dwarf_value dwarf_read_form(const dwarf_unit *u, rd *r, const dwarf_attr *a);
 str dwarf_string(const dwarf *d, const dwarf_unit *u, const dwarf_value *v);
 bool dwarf_address(const dwarf *d, const dwarf_unit *u, const dwarf_value *v, uint64_t *out);
@@ -135,19 +168,40 @@ uint32_t dwarf_file_text(dwarf *d, const dwarf_unit *u, uint64_t file);
 /* Position + 1 of the function a DIE stands for; 0: at the budget. */
 uint32_t dwarf_function(dwarf *d, const dwarf_unit *u, const dwarf_die *die);
 dwarf_die dwarf_read_die(const dwarf *d, const dwarf_unit *u, rd *r, const dwarf_abbrev *ab);
+/* The DIE at an offset of .debug_info, and its unit.  false: there is none. */
+bool dwarf_die_at(dwarf *d, uint64_t offset, dwarf_unit **u, dwarf_die *out);
+
+/* ---- dwarf_scope.c ---- */
+
+/* Text of the scope that holds the DIE at an offset, as C++ writes it: "app::(anonymous namespace)",
+ * "main()::{lambda#1}".  0: none, or at the budget. */
+uint32_t dwarf_scope(dwarf *d, uint64_t offset);
+/* A unit was walked: its holders are read again should another unit need them. */
+void dwarf_scope_forget(dwarf *d, dwarf_unit *u);
 
 /* DWARF 5, tables 7.3 (tags), 7.5 (attributes), 7.6 (forms). */
 enum {
+    TAG_CLASS = 0x02,
+    TAG_LEXICAL_BLOCK = 0x0b,
+    TAG_COMPILE_UNIT = 0x11,
+    TAG_STRUCTURE = 0x13,
+    TAG_UNION = 0x17,
     TAG_INLINED_SUBROUTINE = 0x1d,
     TAG_SUBPROGRAM = 0x2e,
+    TAG_NAMESPACE = 0x39,
+    TAG_PARTIAL_UNIT = 0x3c,
 
+    AT_SIBLING = 0x01,
     AT_NAME = 0x03,
     AT_STMT_LIST = 0x10,
     AT_LOW_PC = 0x11,
     AT_HIGH_PC = 0x12,
+    AT_LANGUAGE = 0x13,
     AT_COMP_DIR = 0x1b,
     AT_ABSTRACT_ORIGIN = 0x31,
+    AT_DECL_COLUMN = 0x39,
     AT_DECL_LINE = 0x3b,
+    AT_EXTERNAL = 0x3f,
     AT_SPECIFICATION = 0x47,
     AT_RANGES = 0x55,
     AT_CALL_COLUMN = 0x57,

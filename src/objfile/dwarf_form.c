@@ -42,6 +42,14 @@ static int fixed_size(const dwarf_unit *u, uint16_t form)
     }
 }
 
+int8_t dwarf_form_size(uint16_t form)
+{
+    static const dwarf_unit four = {.version = 5, .addr_size = 4, .off_size = 4},
+                            eight = {.version = 5, .addr_size = 8, .off_size = 8};
+    int size = fixed_size(&four, form);
+    return size == fixed_size(&eight, form) ? (int8_t)size : -1;
+}
+
 void dwarf_skip_form(const dwarf_unit *u, rd *r, uint16_t form)
 {
     int size = fixed_size(u, form);
@@ -74,6 +82,17 @@ void dwarf_skip_form(const dwarf_unit *u, rd *r, uint16_t form)
         break;
     }
     default: rd_fail(r); break; /* its length is not known: nothing behind it can be read */
+    }
+}
+
+void dwarf_skip_die(const dwarf *d, const dwarf_unit *u, rd *r, const dwarf_abbrev *ab)
+{
+    for (uint32_t i = 0; i < ab->n; i++) {
+        const dwarf_attr *a = &d->attrs.v[ab->first + i];
+        if (a->size >= 0)
+            rd_skip(r, (uint64_t)a->size);
+        else
+            dwarf_skip_form(u, r, a->form);
     }
 }
 

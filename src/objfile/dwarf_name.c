@@ -17,6 +17,7 @@ dwarf_die dwarf_read_die(const dwarf *d, const dwarf_unit *u, rd *r, const dwarf
         case AT_RANGES: out.ranges = dwarf_read_form(u, r, a); break;
         case AT_ABSTRACT_ORIGIN: out.origin = dwarf_read_form(u, r, a); break;
         case AT_SPECIFICATION: out.specification = dwarf_read_form(u, r, a); break;
+        case AT_EXTERNAL: out.external = dwarf_read_form(u, r, a).u != 0; break;
         case AT_DECL_LINE: out.decl_line = dwarf_read_form(u, r, a).u; break;
         case AT_CALL_FILE: out.call_file = dwarf_read_form(u, r, a).u; break;
         case AT_CALL_LINE: out.call_line = dwarf_read_form(u, r, a).u; break;
@@ -30,6 +31,7 @@ dwarf_die dwarf_read_die(const dwarf *d, const dwarf_unit *u, rd *r, const dwarf
 typedef struct names {
     str linkage_name, name;
     uint64_t line;
+    bool external;
 } names;
 
 /* Takes what is not known yet; the DIE it goes on from in *next.  false: it goes on nowhere. */
@@ -38,12 +40,13 @@ static bool take(dwarf **d, const dwarf_unit *u, const dwarf_die *die, names *n,
     if (!n->linkage_name.n) n->linkage_name = dwarf_string(*d, u, &die->linkage_name);
     if (!n->name.n) n->name = dwarf_string(*d, u, &die->name);
     if (!n->line) n->line = die->decl_line;
+    n->external |= die->external;
     if (n->linkage_name.n && n->name.n && n->line) return false;
     const dwarf_value *v = die->origin.form ? &die->origin : &die->specification;
     return dwarf_reference(*d, u, v, d, next);
 }
 
-static bool die_at(dwarf *d, uint64_t offset, dwarf_unit **u, dwarf_die *out)
+bool dwarf_die_at(dwarf *d, uint64_t offset, dwarf_unit **u, dwarf_die *out)
 {
     *u = dwarf_unit_at(d, offset);
     if (!*u) return false;
@@ -51,22 +54,30 @@ static bool die_at(dwarf *d, uint64_t offset, dwarf_unit **u, dwarf_die *out)
     const dwarf_abbrev *ab = dwarf_abbrev_of(d, *u, rd_uleb(&r));
     if (!ab) return false;
     *out = dwarf_read_die(d, *u, &r, ab);
+    out->at = offset;
     return !r.failed;
 }
 
+/* A function that other units cannot name has no linkage name with GCC: its scope is that of the DIE
+ * where it was declared.  An external one without a linkage name has C linkage and no scope. */
 static uint32_t resolve(dwarf *d, const dwarf_unit *u, const dwarf_die *die)
 {
     names n = {0};
-    dwarf *in = d;
-    uint64_t next;
+    dwarf *in = d, *declared = d;
+    uint64_t next, at = die->at;
     bool more = take(&in, u, die, &n, &next);
     for (unsigned hops = 0; more && hops < DWARF_MAX_HOPS; hops++) {
-        dwarf_unit *at;
+        dwarf_unit *other_unit;
         dwarf_die other;
-        more = die_at(in, next, &at, &other) && take(&in, at, &other, &n, &next);
+        if (!dwarf_die_at(in, next, &other_unit, &other)) break;
+        declared = in;
+        at = next;
+        more = take(&in, other_unit, &other, &n, &next);
     }
     uint32_t line = n.line <= UINT32_MAX ? (uint32_t)n.line : 0;
-    return index_function_of(d->b, n.linkage_name, n.name, line);
+    bool scoped = u->cxx && n.name.n && !n.linkage_name.n && !n.external;
+    return index_function_of(d->b, n.linkage_name, scoped ? dwarf_scope(declared, at) : 0, n.name,
+                             line);
 }
 
 /* An inlined function is met again and again: its name is found once. */

@@ -80,8 +80,10 @@ static bool read_attrs(dwarf *d, rd *r, dwarf_abbrev *ab)
         if (r->failed) return true;
         dwarf_attr *x = vec_push(d->b->a, &d->attrs);
         if (!x || d->attrs.n >= UINT32_MAX) return no_memory(d);
-        *x = (dwarf_attr){name <= UINT16_MAX ? (uint16_t)name : 0,
-                          form <= UINT16_MAX ? (uint16_t)form : UINT16_MAX, implicit};
+        uint16_t known = form <= UINT16_MAX ? (uint16_t)form : UINT16_MAX;
+        *x = (dwarf_attr){name <= UINT16_MAX ? (uint16_t)name : 0, known, dwarf_form_size(known),
+                          implicit};
+        ab->located |= name == AT_LOW_PC || name == AT_RANGES;
         ab->n++;
     }
 }
@@ -151,12 +153,29 @@ typedef struct unit_values {
     dwarf_value low_pc, comp_dir;
 } unit_values;
 
+/* DWARF 5, table 7.17, and what was registered since. */
+static bool is_cxx(uint64_t language)
+{
+    switch (language) {
+    case 0x04: /* C++ */
+    case 0x11: /* Objective-C++ */
+    case 0x19: /* C++03 */
+    case 0x1a: /* C++11 */
+    case 0x21: /* C++14 */
+    case 0x2b: /* C++17 */
+    case 0x2c: /* C++20 */
+    case 0x3a: /* C++23 */ return true;
+    default: return false;
+    }
+}
+
 static void take_unit_attr(dwarf_unit *u, uint16_t name, dwarf_value v, unit_values *out)
 {
     switch (name) {
     case AT_LOW_PC: out->low_pc = v; break;
     case AT_COMP_DIR: out->comp_dir = v; break;
     case AT_STMT_LIST: u->stmt_list = v; break;
+    case AT_LANGUAGE: u->cxx = is_cxx(v.u); break;
     case AT_STR_OFFSETS_BASE: u->str_base = v.u; break;
     case AT_GNU_ADDR_BASE:
     case AT_ADDR_BASE: u->addr_base = v.u; break;

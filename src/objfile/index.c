@@ -105,6 +105,7 @@ size_t index_find(const index_view *x, uint64_t address, index_frame *out, size_
     for (const index_scope *s = scope_at(x, at); s && n < max; s = scope_at(x, at)) {
         f.linkage_name = s->linkage_name;
         f.name = s->name;
+        f.around = s->around;
         f.start_line = s->start_line;
         out[n++] = f;
         f = (index_frame){.file = s->call_file, .line = s->call_line, .column = s->call_column};

@@ -18,7 +18,7 @@
 #include "base/stopper.h"
 #include "objfile/symbols.h"
 
-enum { INDEX_VERSION = 2, INDEX_MAX_FRAMES = 256 };
+enum { INDEX_VERSION = 3, INDEX_MAX_FRAMES = 256 };
 
 typedef struct index_header {
     char magic[8];  /* "KILNSYM" */
@@ -54,7 +54,7 @@ typedef struct index_scope {
     uint32_t start_line;         /* of its declaration; 0: not known */
     uint32_t parent;             /* position + 1 of the caller it was inlined into; 0: none */
     uint32_t call_file, call_line, call_column;
-    uint32_t unused;
+    uint32_t around; /* text: what holds a function that has no linkage name */
 } index_scope;
 
 /* A block being looked at.  It views the bytes it was opened with. */
@@ -76,6 +76,7 @@ NODISCARD bool index_open_unread(str bytes, index_view *out, err *e);
 typedef struct index_frame {
     uint32_t linkage_name; /* as the linker knows it; 0: no such name */
     uint32_t name;         /* as the source says it; 0: not known */
+    uint32_t around; /* what holds it, if no linkage name says so: app::(anonymous namespace) */
     uint32_t file;
     uint32_t line, column, start_line;
 } index_frame;

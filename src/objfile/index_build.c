@@ -27,9 +27,10 @@ uint32_t index_text(index_builder *b, str s)
     return *to;
 }
 
-uint32_t index_function_of(index_builder *b, str linkage_name, str name, uint32_t line)
+uint32_t index_function_of(index_builder *b, str linkage_name, uint32_t around, str name,
+                           uint32_t line)
 {
-    built_function f = {index_text(b, linkage_name), index_text(b, name), line};
+    built_function f = {index_text(b, linkage_name), around, index_text(b, name), line};
     if (!hash_index_room(&b->by_function, b->a)) return b->failed = true, 0;
     uint64_t h = hash_bytes(&f, sizeof f, b->by_function.seed);
     uint32_t i = hash_first(&b->by_function, h);
@@ -194,6 +195,7 @@ static void put_scopes(const index_builder *b, index_scope *to)
         if (!s->function) continue;
         const built_function *f = &b->functions.v[s->function - 1];
         to[i].linkage_name = f->linkage_name;
+        to[i].around = f->around;
         to[i].name = f->name;
         to[i].start_line = f->line;
     }

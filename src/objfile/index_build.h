@@ -24,7 +24,7 @@ typedef struct built_scope {
 } built_scope;
 
 typedef struct built_function {
-    uint32_t linkage_name, name, line;
+    uint32_t linkage_name, around, name, line;
 } built_function;
 
 /* Code that a scope covers. */
@@ -63,8 +63,9 @@ typedef struct index_builder {
 
 /* Position of a text, each kept once; 0 for "" and when out of memory. */
 uint32_t index_text(index_builder *b, str s);
-/* Position + 1 of a function, each kept once; 0 when out of memory. */
-uint32_t index_function_of(index_builder *b, str linkage_name, str name, uint32_t line);
+/* Position + 1 of a function, `around` the text of its scope, each kept once; 0 when out of memory. */
+uint32_t index_function_of(index_builder *b, str linkage_name, uint32_t around, str name,
+                           uint32_t line);
 
 /* Lo and hi cut to the code that holds lo; false when it is no code. */
 bool index_clip(const index_builder *b, uint64_t lo, uint64_t *hi);

@@ -2,6 +2,7 @@
 #include "server/ask.h"
 
 #include "format/format.h"
+#include "model/executable.h"
 #include "server/body_out.h"
 #include "server/questions.h"
 #include "base/ban.h"
@@ -58,6 +59,7 @@ static bool export_whole(ask *k, const export_opts *o, err *e)
         err_set(e, ERR_LIMIT, "%s; %s", why.msg, advice(k, o));
     }
     if (!ok || !check_whole(k, o, e)) return false;
+    model_executables_first(&m);
     codec c = o->f->pack ? o->f->pack : o->gzip ? CODEC_GZIP : CODEC_NONE;
     ok = o->f->write(o->f, &m, &(write_opts){0}, c ? &plain : &k->body, e) &&
          (!c || pack_quick(c, buf_view(&plain), &k->body, e));

@@ -70,3 +70,23 @@ str demangle(demangler *d, str name)
     *k = (demangled){name, work(d, name)};
     return k->to;
 }
+
+str demangle_scoped(demangler *d, str scope, str name)
+{
+    size_t cap = scope.n + 2 + name.n, n = 0;
+    if (d->mode == DEMANGLE_NONE || !scope.n) return name;
+    char *to = arena_alloc(d->a, cap);
+    if (!to) return name;
+    bool brief = d->mode == DEMANGLE_SHORT;
+    if (brief)
+        n = demangle_shorten(scope, false, to, cap);
+    else
+        memcpy(to, scope.p, n = scope.n);
+    memcpy(to + n, "::", 2);
+    n += 2;
+    /* "<lambda>" and "~<lambda>" are names that GCC gives, not arguments of a template. */
+    bool lambda = str_starts(name, STR("<lambda")) || str_starts(name, STR("~<lambda"));
+    if (brief && !lambda) return (str){to, n + demangle_shorten(name, false, to + n, cap - n)};
+    memcpy(to + n, name.p, name.n);
+    return (str){to, n + name.n};
+}

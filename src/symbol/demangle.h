@@ -26,5 +26,9 @@ typedef struct demangler {
  * too long, or memory is short.  A name is worked on once. */
 str demangle(demangler *d, str name);
 
+/* The name to show for a function that has no mangled name: "scope::name", without template arguments
+ * where names are short; `name` itself when it has no scope, names are not demangled, or memory is short. */
+str demangle_scoped(demangler *d, str scope, str name);
+
 /* What DEMANGLE_SHORT does to a full name, into out[cap]; returns the length. */
 size_t demangle_shorten(str full, bool rust, char *out, size_t cap);

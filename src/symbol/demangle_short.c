@@ -49,6 +49,15 @@ static void skip_group(shortener *s)
     } while (depth && s->at < s->in.n);
 }
 
+/* Parameters, and what is said of a member function behind them. */
+static void skip_parameters(shortener *s)
+{
+    static const char *const behind[] = {" const", " volatile", " &&", " &"};
+    skip_group(s);
+    for (size_t i = 0; i < ARRAY_LEN(behind); i++)
+        if (next_is(s, str_of(behind[i]))) s->at += strlen(behind[i]);
+}
+
 /* "operator" and the signs behind it, which are no brackets. */
 static bool take_operator(shortener *s)
 {
@@ -90,7 +99,7 @@ size_t demangle_shorten(str full, bool rust, char *out, size_t cap)
         if (c == '<')
             take_angle(&s);
         else if (c == '(' && !rust && !next_is(&s, STR("(anonymous namespace)")))
-            skip_group(&s);
+            skip_parameters(&s);
         else if (next_is(&s, STR("(anonymous namespace)")))
             copy(&s, strlen("(anonymous namespace)"));
         else if (next_is(&s, STR(" [clone ")))
@@ -100,5 +109,6 @@ size_t demangle_shorten(str full, bool rust, char *out, size_t cap)
         else
             copy(&s, 1);
     }
+    while (s.n && out[s.n - 1] == ' ') s.n--; /* operator< <int> */
     return s.n;
 }

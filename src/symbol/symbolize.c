@@ -1,5 +1,6 @@
 #include "symbol/symbolize.h"
 
+#include "base/clone.h"
 #include "symbol/dict_edit.h"
 #include "symbol/places.h"
 #include "base/ban.h"
@@ -32,18 +33,20 @@ static bool no_memory(err *e) { return err_set(e, ERR_LIMIT, "the memory budget 
 static bool is_mangled(str s) { return str_starts(s, STR("_Z")) || str_starts(s, STR("_R")); }
 
 /* Short names say what the source says: a clone such as f.constprop.0 is f. */
-static str shown_name(symbolizer *s, str linkage, str name)
+static str shown_name(symbolizer *s, str linkage, str around, str name)
 {
     if (is_mangled(linkage)) return demangle(&s->names, linkage);
-    if (!linkage.n || (name.n && s->o->demangle == DEMANGLE_SHORT)) return name;
-    return linkage;
+    if (linkage.n && s->o->demangle != DEMANGLE_SHORT) return linkage;
+    if (!name.n) return name_without_clones(linkage);
+    return demangle_scoped(&s->names, around, name);
 }
 
 static uint32_t add_function(symbolizer *s, const index_view *x, const index_frame *f)
 {
     str linkage = index_text_at(x, f->linkage_name), name = index_text_at(x, f->name);
+    str shown = shown_name(s, linkage, index_text_at(x, f->around), name);
     function fn = {.start_line = f->start_line,
-                   .name = dict_edit_string(&s->edit, shown_name(s, linkage, name)),
+                   .name = dict_edit_string(&s->edit, shown),
                    .system_name = dict_edit_string(&s->edit, linkage.n ? linkage : name),
                    .filename = dict_edit_string(&s->edit, index_text_at(x, f->file))};
     return dict_edit_function(&s->edit, &fn);

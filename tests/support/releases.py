@@ -46,6 +46,7 @@ CORRECTED = {
     '.output.files[].dictionary.mapping': 'a sum over blocks may hold an entry twice: the count depends on the seed of the hash tables',
     '.output.files[].dictionary.location': 'the same',
     '.output.files[].dictionary.attribute': 'the same',
+    '.output.files[].dictionary.string': 'a sum says its observations too, by an attribute',
     '.output.formats[perf-script].carries.value_types': 'types of the same samples are written once, because readers count blocks',
 }
 

@@ -479,6 +479,94 @@ static void test_native_frames(void **state)
     }
 }
 
+/* The way back: what was split at the last `::` is joined again, dots of other languages stay. */
+static void test_native_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"global.main(main.c:12)", "main"},
+        {"app::Worker.run(worker.cc:17)", "app::Worker::run"},
+        {"app.stat(ns.cc:7)", "app::stat"},
+        {"app::(anonymous namespace)::Hidden.work(ns.cc:6)",
+         "app::(anonymous namespace)::Hidden::work"},
+        {"(anonymous namespace).f(a.cc:1)", "(anonymous namespace)::f"},
+        {"main::{lambda#1}.operator()(m.cc:4)", "main::{lambda#1}::operator()"},
+        {"A.operator->(a.h:3)", "A::operator->"},
+        {"A.operator bool(a.h:3)", "A::operator bool"},
+        {"<T as core::fmt::Debug>.fmt(lib.rs:7)", "<T as core::fmt::Debug>::fmt"},
+        {"std.terminate(unknown:0)", "std::terminate"},
+        {"global.read([libc.so.6]:0)", "read"},
+        {"global.memcpy@plt(unknown:0)", "memcpy@plt"},
+        {"unknown.0x2a1ca(unknown:0)", "0x2a1ca"},
+        {"main.main(main.go:5)", "main.main"},
+        {"net/http.(*Server).Serve(unknown:0)", "net/http.(*Server).Serve"},
+        {"main.(*T).run(unknown:0)", "main.(*T).run"},
+        {"handler.v2(a.c:9)", "handler.v2"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        splunk_frame f;
+        buf out = {0};
+        splunk_text_opts o = {.columns = true};
+        assert_true(splunk_frame_parse(str_of(cases[i].text), &o, &f));
+        splunk_symbol_name(&f, &out);
+        assert_str(buf_view(&out), cases[i].want);
+        buf_free(&out);
+    }
+}
+
+/* A body of the form that the agent writes, by a sender that says this about itself; the name of its
+ * first frame and the state of its thread. */
+static const struct {
+    const char *key, *value, *state, *name, *thread;
+} senders[] = {
+    {"telemetry.sdk.name", "kiln", "linux.Thread.State: RUNNING", "app::Worker::run", "RUNNING"},
+    {"telemetry.sdk.name", "kiln", "", "app::Worker::run", "runnable"},
+    {"service.name", "demo", "linux.Thread.State: RUNNING", "app::Worker::run", "RUNNING"},
+    {"telemetry.sdk.language", "cpp", "linux.Thread.State: IDLE", "app::Worker::run", "IDLE"},
+    /* Nothing says that the dot is not part of the name. */
+    {"telemetry.sdk.language", "cpp", "RUNNING", "app::Worker.run", "RUNNING"},
+    {"service.name", "demo", "java.lang.Thread.State: RUNNABLE", "app::Worker.run",
+     "java.lang.Thread.State: RUNNABLE"},
+    {"telemetry.sdk.language", "java", "linux.Thread.State: RUNNING", "app::Worker.run",
+     "linux.Thread.State: RUNNING"},
+};
+
+static void test_senders(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(senders); i++) {
+        char text[256];
+        snprintf(
+            text, sizeof text,
+            "{\"resourceLogs\":[{\"resource\":{\"attributes\":[{\"key\":\"%s\",\"value\":{"
+            "\"stringValue\":\"%s\"}}]},\"scopeLogs\":[{\"scope\":{\"name\":\"otel.profiling\"},"
+            "\"logRecords\":[{",
+            senders[i].key, senders[i].value);
+        buf in = {0};
+        buf_z(&in, text);
+        buf_printf(&in,
+                   "\"timeUnixNano\":\"5\",\"body\":{\"stringValue\":\"\\\"w\\\" #1 nid=0x7 "
+                   "runnable\\n   %s\\n\\tat app::Worker.run(w.cc:1)\\n\"}}]}]}]}",
+                   senders[i].state);
+        arena a = {0};
+        model m;
+        err e = {0};
+        assert_ok(read_it(buf_view(&in), &a, &m, NULL, &e), &e);
+        assert_str(dict_str(&m.dict, m.dict.functions.v[1].name), senders[i].name);
+        bool found = false;
+        for (size_t k = 1; k < m.dict.attributes.n; k++)
+            if (str_eq(dict_str(&m.dict, m.dict.attributes.v[k].key), STR("thread.state"))) {
+                assert_str(any_str(&m.dict.attributes.v[k].value), senders[i].thread);
+                found = true;
+            }
+        assert_true(found);
+        buf_free(&in);
+        arena_free(&a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -487,6 +575,7 @@ int main(void)
         cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_apart),
         cmocka_unit_test(test_json),          cmocka_unit_test(test_refused),
         cmocka_unit_test(test_truncated),     cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_native_names),  cmocka_unit_test(test_senders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

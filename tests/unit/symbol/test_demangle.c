@@ -12,7 +12,7 @@ static const struct {
     {"_Z3addIiEvT_", "void add<int>(int)", "add"},
     {"_ZN3foolsEi", "foo::operator<<(int)", "foo::operator<<"},
     {"_ZN3fooclEi", "foo::operator()(int)", "foo::operator()"},
-    {"_ZN3fooltIiEEbT_", "bool foo::operator< <int>(int)", "foo::operator< "},
+    {"_ZN3fooltIiEEbT_", "bool foo::operator< <int>(int)", "foo::operator<"},
     {"_ZN3fooptEv", "foo::operator->()", "foo::operator->"},
     {"_ZN3foo3barB5cxx11Ev", "foo::bar[abi:cxx11]()", "foo::bar"},
     {"_ZN3foo3barEv.cold", "foo::bar() [clone .cold]", "foo::bar"},
@@ -22,6 +22,10 @@ static const struct {
      "app::(anonymous namespace)::outer"},
     {"_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()(int) const",
      "main::{lambda#1}::operator()"},
+    {"_ZZZN3appL3runEiENKUliE2_clEiENKUliE_clEi",
+     "app::run(int)::{lambda(int)#4}::operator()(int) const::{lambda(int)#1}::operator()(int) "
+     "const",
+     "app::run::{lambda#4}::operator()::{lambda#1}::operator()"},
     {"_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar", "mycrate::foo::bar"},
     {"_RINvNtCs1234_4core3ptr13drop_in_placelE", "core::ptr::drop_in_place::<i32>",
      "core::ptr::drop_in_place"},
@@ -53,6 +57,42 @@ static void test_names(void **state)
     arena_free(&a);
 }
 
+static const struct {
+    const char *scope, *name, *full, *brief;
+} scoped[] = {
+    {"", "work", "work", "work"},
+    {"app::(anonymous namespace)::Box<int>", "put<long int>",
+     "app::(anonymous namespace)::Box<int>::put<long int>", "app::(anonymous namespace)::Box::put"},
+    {"app::run()::{lambda#1}", "operator()<int>", "app::run()::{lambda#1}::operator()<int>",
+     "app::run::{lambda#1}::operator()"},
+    {"main()::{lambda#1}", "~<lambda>", "main()::{lambda#1}::~<lambda>",
+     "main::{lambda#1}::~<lambda>"},
+    {"a", "f<int>", "a::f<int>", "a::f"},
+};
+
+static void assert_str(str got, const char *want)
+{
+    if (!str_eq(got, str_of(want))) fail_msg("%.*s, not %s", STR_ARG(got), want);
+}
+
+static void test_scopes(void **state)
+{
+    (void)state;
+    arena a = {0};
+    demangler full = {.mode = DEMANGLE_FULL, .a = &a}, brief = {.mode = DEMANGLE_SHORT, .a = &a},
+              none = {.mode = DEMANGLE_NONE, .a = &a};
+    for (size_t i = 0; i < ARRAY_LEN(scoped); i++) {
+        str in = str_of(scoped[i].scope), name = str_of(scoped[i].name);
+        assert_str(demangle_scoped(&full, in, name), scoped[i].full);
+        assert_str(demangle_scoped(&brief, in, name), scoped[i].brief);
+        assert_ptr_equal(demangle_scoped(&none, in, name).p, name.p);
+    }
+    arena tight = {.budget = 1};
+    demangler poor = {.mode = DEMANGLE_FULL, .a = &tight};
+    assert_str(demangle_scoped(&poor, STR("app"), STR("f")), "f");
+    arena_free(&a);
+}
+
 /* Names made to hurt: deep, or standing for more text than there is memory. */
 static void test_hostile(void **state)
 {
@@ -79,7 +119,7 @@ static void test_hostile(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_scopes),
                                        cmocka_unit_test(test_hostile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
