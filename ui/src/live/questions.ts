@@ -1,6 +1,8 @@
 // The answers of docs/query-api.md that this page wants, and the questions for them. Times of answers are Unix ns as JSON numbers: good
 // to a quarter of a microsecond here, which is finer than a chart.
+import { About, aboutFrom } from '../model/about';
 import { leadRank } from '../model/lead';
+import { Value } from '../otlp/types';
 import { getJson } from './client';
 import { Span, writeTime } from './range';
 import { EVERY, Selector, writeSelector } from './selector';
@@ -95,6 +97,21 @@ export const profilesOf = (
     limit: number,
     signal?: AbortSignal,
 ): Promise<{ series: Series[]; profiles: ProfileRow[] }> => getJson('profiles', { ...where(s, span), limit }, signal);
+
+interface OneProfile {
+    type: string;
+    unit: string;
+    attributes: Record<string, Value>;
+    original: { format: string; bytes: number };
+}
+
+/** What a profile says about itself. Profiles of one id differ in their type; the original file is kept with one of them. */
+export async function saidBy(id: string, type: string, signal?: AbortSignal): Promise<About | null> {
+    const { profiles } = await getJson<{ profiles: OneProfile[] }>(`profiles/${encodeURIComponent(id)}`, {}, signal),
+        p = profiles.find((q) => `${q.type}/${q.unit}` === type) ?? profiles[0],
+        kept = profiles.find((q) => q.original.bytes > 0) ?? p;
+    return p ? aboutFrom(Object.entries(p.attributes).map(([key, value]) => ({ key, value })), kept.original) : null;
+}
 
 export interface StoreFile {
     name: string;
