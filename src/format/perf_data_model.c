@@ -223,10 +223,6 @@ static bool put_profile(perf_data *d, const perf_event *v, const unix_clock *clo
     }
     if (d->has_times) p->duration_nano = d->last_time_noted - d->first_time + 1;
     if (clock->kept) p->time_unix_nano = d->first_time + clock->add;
-    if (d->o->keep_original && d->b.m.profiles.n == 1) {
-        p->original_payload_format = STR("linux_perf");
-        p->original_payload = d->in;
-    }
     put_profile_attrs(d, v, clock);
     for (size_t i = 0; i < v->rows.n; i++)
         if (v->rows.v[i].value != OPEN_INTERVAL || v != &d->off_cpu)
