@@ -1,5 +1,6 @@
 /* Which profiles of a model are meant. */
 #include "query/internal.h"
+#include "wire/base64.h"
 
 #include "query/lead.h"
 #include "base/buf.h"
@@ -28,9 +29,12 @@ static bool type_fits(const model *m, const profile *p, str wanted)
            str_ends(wanted, unit);
 }
 
+/* The beginning of an id; a whole one also names the other types of the profile that it was given to. */
 static bool id_fits(const profile *p, str hex)
 {
     char id[33];
+    uint8_t whole[16];
+    if (hex.n == 32 && hex_decode(hex, whole)) return profile_id_leads(p->profile_id, whole);
     hex_encode(p->profile_id, sizeof p->profile_id, id);
     for (size_t i = 0; i < hex.n; i++)
         if (i >= 32 || (hex.p[i] | (hex.p[i] >= 'A' && hex.p[i] <= 'F' ? 0x20 : 0)) != id[i])
