@@ -232,7 +232,8 @@ static const option_desc all_options[] = {
 
     /* which profile and which samples */
     {"sample-type", 's', OPTION_TEXT, AT(wanted_type), ASKERS, "TYPE", NULL,
-     "Which values: a name such as cpu or alloc_space, TYPE/UNIT, or the number of a profile. "
+     "Which values: a name such as cpu or alloc_space, TYPE/UNIT, / of profiles without a type, or "
+     "the number of a profile. "
      "Default: the file's first type; over several files or senders cpu, then off_cpu or wall, "
      "then memory in use. All profiles of the type are added up."},
     {"sample-index", 0, OPTION_TEXT, AT(wanted_type), ASKERS, "TYPE", NULL,

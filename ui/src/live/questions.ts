@@ -194,7 +194,8 @@ export function typesOf(list: Series[]): { type: string; unit: string }[] {
     }
     const by = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
     return [...kinds.values()].sort(
-        (a, b) => leadRank(a.type) - leadRank(b.type) || b.samples - a.samples || by(a.type, b.type) || by(a.unit, b.unit));
+        (a, b) =>
+            Number(b.samples > 0) - Number(a.samples > 0) || leadRank(a.type) - leadRank(b.type) || b.samples - a.samples || by(a.type, b.type) || by(a.unit, b.unit));
 }
 
 /** The newest part of the range with at most so many observations, or its last step when that has more; null: it has but one. */
