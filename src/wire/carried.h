@@ -59,6 +59,7 @@
 #define KILN_ATTR_FRAME_ANNOTATION "kiln.frame.annotation"               /* location */
 #define KILN_ATTR_VALUE_SCALE "kiln.value_scale"                         /* profile, int */
 #define KILN_ATTR_THREAD_WCHAN "kiln.thread.wchan"                       /* sample */
+#define KILN_ATTR_THREAD_STATE "kiln.thread.state"                       /* sample */
 #define KILN_ATTR_STACK_TRUNCATED "kiln.stack.truncated"                 /* sample, bool */
 #define KILN_ATTR_SAMPLES_LOST "kiln.samples_lost"                       /* profile, int */
 #define KILN_ATTR_JFR_EVENT "kiln.jfr.event"                             /* profile */

@@ -150,7 +150,8 @@ static void test_off_cpu_records(void **state)
     assert_int_equal(frame(&r.m, &x, 0)->address, 0xffffffff81000123);
     assert_int_equal(y.values[0], 5);
     assert_int_equal(y.stack, 0);
-    has_text(sample_attr(&r.m, &y, "thread.state"), "R");
+    has_text(sample_attr(&r.m, &y, "thread.state"), "unscheduled");
+    has_text(sample_attr(&r.m, &y, "kiln.thread.state"), "R");
     assert_int_equal(lost(&r.l, LOSS_TIME), 1);
     arena_free(&r.a), buf_free(&b), buf_free(&data);
 }
@@ -190,7 +191,8 @@ static void test_off_cpu_tracepoint(void **state)
     assert_int_equal(r.m.profiles.v[1].n_samples, 2);
     sample x = at(&r.m, 1, 0), y = at(&r.m, 1, 1);
     assert_int_equal(x.values[0], 30);
-    has_text(sample_attr(&r.m, &x, "thread.state"), "S");
+    has_text(sample_attr(&r.m, &x, "thread.state"), "sleeping");
+    has_text(sample_attr(&r.m, &x, "kiln.thread.state"), "S");
     assert_null(sample_attr(&r.m, &x, "kiln.off_cpu.bound"));
     assert_int_equal(frame(&r.m, &x, 0)->address, 0xffffffff81000007);
     assert_int_equal(y.values[0], 60);
