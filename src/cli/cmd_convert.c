@@ -153,12 +153,40 @@ static void tell(conversion *v)
     output_losses(c, &v->out, &v->ledger);
 }
 
+static bool carries_original(const model *m)
+{
+    for (size_t i = 0; i < m->profiles.n; i++)
+        if (m->profiles.v[i].original_payload.n) return true;
+    return false;
+}
+
+/* Why an input is not in its profile although --keep-original was given. */
+static void tell_not_kept(const conversion *v)
+{
+    for (size_t i = 0; i < v->n_in; i++) {
+        const document *d = &v->in[i].doc;
+        const char *path = input_name(v->in_path[i]);
+        if (carries_original(&d->model)) continue;
+        if (d->format->original == ORIGINAL_ADVISED_AGAINST)
+            cli_note(
+                v->c,
+                "%s was not kept: the specification advises against %s as an original, because "
+                "the profile holds all of it. Give --keep-original twice to keep it",
+                path, d->format->name);
+        else if (d->format->original == ORIGINAL_IS_PROFILE)
+            cli_note(v->c, "%s was not kept: the profile is the file itself", path);
+        else
+            cli_note(v->c, "%s was not kept: it holds no profile to keep it in", path);
+    }
+}
+
 /* A flag that found nothing to do may be a mistake. */
 static void tell_unused(const conversion *v)
 {
     cli *c = v->c;
     const supply *s = &v->supply;
     if (c->o.quiet) return;
+    if (c->o.keep_original) tell_not_kept(v);
     if ((s->start || s->end) && !s->used_window)
         cli_note(c, "--start and --end were not used: every profile has its own time");
     if (s->type.n && !s->used_type)

@@ -38,6 +38,13 @@ static void put_json(question *q, const series *s)
         json_put_object_end(&o);
     }
     json_put_array_end(&o);
+    json_put_key(&o, STR("untimed"));
+    json_put_object(&o);
+    json_put_key(&o, STR("value"));
+    json_put_i64(&o, s->untimed_sum);
+    json_put_key(&o, STR("count"));
+    json_put_u64(&o, s->n_untimed);
+    json_put_object_end(&o);
     json_put_object_end(&o);
     buf_putc(&q->c->out, '\n');
 }
@@ -79,6 +86,18 @@ static void put_text(question *q, const series *s)
         put_bar(b, (double)s->sum[i] / (double)most, room < BAR ? room : BAR);
         buf_putc(b, '\n');
     }
+    if (s->n_untimed)
+        buf_printf(b, "%-*s %11s\n", (int)strlen(when), "(no time)",
+                   question_value(q, s->untimed_sum, value));
+}
+
+/* The headline is the sum of the rows: of cumulative profiles only the newest counts, as everywhere. */
+static void leave_replaced_out(view *v, const series *s)
+{
+    v->sum =
+        add_saturating(v->sum, s->replaced_sum > INT64_MIN ? -s->replaced_sum : INT64_MAX, NULL);
+    v->total = add_saturating(v->total,
+                              s->replaced_total > INT64_MIN ? -s->replaced_total : INT64_MAX, NULL);
 }
 
 static bool draw_svg(question *q, const series *s, err *e)
@@ -101,6 +120,7 @@ static bool answer(question *q, uint64_t step, err *e)
     series s;
     if (o->output && !picture_is_svg(q->c, e)) return false;
     if (!series_of(&q->v, step, o->output ? BARS : 0, &q->arena, &s, e)) return false;
+    leave_replaced_out(&q->v, &s);
     if (o->output) return draw_svg(q, &s, e);
     if (o->json)
         put_json(q, &s);

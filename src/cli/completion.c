@@ -33,7 +33,7 @@ static void bash_values(buf *b)
     size_t n;
     const option_desc *o = options(&n);
     for (size_t i = 0; i < n; i++) {
-        if (o[i].kind == OPTION_FLAG || o[i].kind == OPTION_MAYBE) continue;
+        if (!option_has_value(&o[i]) || o[i].kind == OPTION_MAYBE) continue;
         buf_printf(b, "    --%s", o[i].name);
         if (o[i].letter) buf_printf(b, "|-%c", o[i].letter);
         if (is_listed(&o[i])) {
@@ -116,8 +116,10 @@ static void zsh_text(buf *b, const char *text)
 
 static void zsh_option(buf *b, const option_desc *d)
 {
-    const char *repeat =
-        d->kind == OPTION_LIST || d->kind == OPTION_EACH || d->kind == OPTION_MANY ? "*" : "";
+    const char *repeat = d->kind == OPTION_LIST || d->kind == OPTION_EACH ||
+                                 d->kind == OPTION_MANY || d->kind == OPTION_TIMES
+                             ? "*"
+                             : "";
     for (int form = d->letter ? 0 : 1; form < 2; form++) {
         if (form == 0)
             buf_printf(b, "        '%s-%c%s[", repeat, d->letter, d->arg ? "+" : "");

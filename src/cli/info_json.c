@@ -3,6 +3,7 @@
 
 #include "wire/anchor.h"
 #include "wire/attributes.h"
+#include "query/about.h"
 #include "wire/json.h"
 #include "base/ban.h"
 
@@ -59,6 +60,41 @@ static void put_top(json_out *o, const profile_facts *f)
     json_put_object_end(o);
 }
 
+static void put_comments(json_out *o, const model *m, const profile *p)
+{
+    str text;
+    json_put_key(o, STR("comments"));
+    json_put_array(o);
+    for (uint32_t i = 0; profile_comment(m, p, i, &text); i++) text_json(o, text);
+    json_put_array_end(o);
+}
+
+/* All of them, those that comments and temporality travel in too. */
+static void put_attributes(json_out *o, const model *m, const profile *p)
+{
+    json_put_key(o, STR("attributes"));
+    json_put_object(o);
+    for (uint32_t i = 0; i < p->attrs.n; i++) {
+        const attribute *a = profile_attribute(m, p, i);
+        json_put_key(o, dict_str(&m->dict, a->key));
+        value_json(o, &a->value);
+    }
+    json_put_object_end(o);
+}
+
+static void put_original(json_out *o, const profile *p)
+{
+    json_put_key(o, STR("original"));
+    if (!p->original_payload.n && !p->original_payload_format.n) {
+        json_put_null(o);
+        return;
+    }
+    json_put_object(o);
+    put_text(o, "format", p->original_payload_format);
+    put_u64(o, "bytes", p->original_payload.n);
+    json_put_object_end(o);
+}
+
 static void put_profile(json_out *o, const model *m, const profile *p, const profile_facts *f)
 {
     const scope *s = &m->scopes.v[p->scope];
@@ -85,6 +121,11 @@ static void put_profile(json_out *o, const model *m, const profile *p, const pro
     json_put_key(o, STR("dated"));
     json_put_bool(o, !profile_is_undated(m, p));
     put_text(o, "profile_id", str_of(id));
+    put_text(o, "temporality", profile_temporality(m, p));
+    put_comments(o, m, p);
+    put_attributes(o, m, p);
+    put_u64(o, "dropped_attributes", p->dropped_attributes_count);
+    put_original(o, p);
     put_top(o, f);
     json_put_object_end(o);
 }

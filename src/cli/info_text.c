@@ -3,6 +3,7 @@
 
 #include "wire/anchor.h"
 #include "wire/attributes.h"
+#include "query/about.h"
 #include "draw/human.h"
 #include "draw/text.h"
 #include "base/ban.h"
@@ -12,7 +13,10 @@ enum {
     WIDTH = 80,
     LABEL = 14,          /* "  dictionary  " */
     MAX_PROFILES = 12,   /* shown in full */
-    MAX_ATTRIBUTES = 16, /* of a resource */
+    MAX_ATTRIBUTES = 16, /* of a resource, of a profile */
+    MAX_KEY = 32,        /* columns of an attribute's name before its value */
+    MAX_PROSE = 1000,    /* columns of evidence */
+    MAX_COMMENT = 8000,  /* columns of one comment: comments are there to be read */
     MAX_SHARES = 8,
     BAR = 24,
 };
@@ -37,10 +41,10 @@ static void label(page *p, const char *name)
 }
 
 /* Prose behind a label, wrapped with a hanging indent. */
-static void prose(page *p, str text)
+static void prose(page *p, str text, size_t max)
 {
     buf safe = {0}, lines = {0};
-    text_clipped(&safe, text, 1000);
+    text_clipped(&safe, text, max);
     buf_putc(&safe, '\0');
     wrap_text(&lines, safe.failed ? "" : safe.p, LABEL, WIDTH);
     if (lines.n > LABEL)
@@ -97,7 +101,7 @@ static void layout_lines(page *p)
     buf_putc(p->b, '\n');
     if (!v->evidence[0]) return;
     label(p, "");
-    prose(p, str_of(v->evidence));
+    prose(p, str_of(v->evidence), MAX_PROSE);
 }
 
 static void head(page *p)
@@ -120,16 +124,31 @@ static void head(page *p)
 
 /* ---- resources ---- */
 
-static void attribute_line(page *p, const keyvalue *kv, size_t key_width)
+static void attribute_line(page *p, str key, const any *v, str unit, size_t key_width)
 {
     buf value = {0};
-    value_text(&value, &kv->value, 2 * WIDTH);
+    value_text(&value, v, 2 * WIDTH);
     if (!value.n) buf_z(&value, "\"\"");
-    text_padded(p->b, kv->key, key_width);
+    if (unit.n) buf_putc(&value, ' '), buf_str(&value, unit);
+    text_padded(p->b, key, key_width);
     buf_z(p->b, "  ");
     text_clipped(p->b, buf_view(&value), WIDTH - LABEL - key_width - 2);
     buf_putc(p->b, '\n');
     buf_free(&value);
+}
+
+static size_t wider_key(size_t width, str key)
+{
+    size_t n = text_columns(key);
+    if (n > MAX_KEY) n = MAX_KEY;
+    return n > width ? n : width;
+}
+
+static void more_line(page *p, size_t n)
+{
+    if (!n) return;
+    label(p, "");
+    buf_printf(p->b, "and %zu more\n", n);
 }
 
 static void resource_lines(page *p, size_t i)
@@ -146,18 +165,12 @@ static void resource_lines(page *p, size_t i)
         return;
     }
     size_t width = 0, shown = r->attrs.n < MAX_ATTRIBUTES ? r->attrs.n : MAX_ATTRIBUTES;
-    for (size_t k = 0; k < shown; k++) {
-        size_t n = text_columns(r->attrs.v[k].key);
-        if (n > width) width = n < 32 ? n : 32;
-    }
+    for (size_t k = 0; k < shown; k++) width = wider_key(width, r->attrs.v[k].key);
     for (size_t k = 0; k < shown; k++) {
         if (k) label(p, "");
-        attribute_line(p, &r->attrs.v[k], width);
+        attribute_line(p, r->attrs.v[k].key, &r->attrs.v[k].value, (str){0}, width);
     }
-    if (shown < r->attrs.n) {
-        label(p, "");
-        buf_printf(p->b, "and %zu more\n", r->attrs.n - shown);
-    }
+    more_line(p, r->attrs.n - shown);
 }
 
 /* ---- profiles ---- */
@@ -231,6 +244,92 @@ static void scope_line(page *p, const scope *s)
     buf_putc(p->b, '\n');
 }
 
+/* Comments have lines of their own, whole: their authors wrote them for whoever looks at the profile. */
+static void comment_lines(page *p, const profile *x)
+{
+    str text;
+    for (uint32_t i = 0; profile_comment(p->m, x, i, &text); i++) {
+        label(p, i ? "" : "  comment");
+        prose(p, text.n ? text : STR("(empty)"), MAX_COMMENT);
+    }
+}
+
+static void temporality_line(page *p, const profile *x)
+{
+    str text = profile_temporality(p->m, x);
+    if (!text.n) return;
+    label(p, "  values");
+    text_clipped(p->b, text, 20);
+    buf_z(p->b, str_eq(text, STR("cumulative")) ? ": everything since the start"
+                : str_eq(text, STR("delta"))    ? ": of this time alone"
+                                                : "");
+    buf_z(p->b, " (aggregation temporality)\n");
+}
+
+static void profile_attribute_lines(page *p, const profile *x)
+{
+    const dict *d = &p->m->dict;
+    size_t width = 0, n = 0, shown = 0;
+    for (uint32_t i = 0; i < x->attrs.n; i++) {
+        const attribute *a = profile_attribute(p->m, x, i);
+        if (attribute_about(d, a) != ABOUT_ATTRIBUTE) continue;
+        if (n++ < MAX_ATTRIBUTES) width = wider_key(width, dict_str(d, a->key));
+    }
+    for (uint32_t i = 0; i < x->attrs.n && shown < MAX_ATTRIBUTES; i++) {
+        const attribute *a = profile_attribute(p->m, x, i);
+        if (attribute_about(d, a) != ABOUT_ATTRIBUTE) continue;
+        label(p, shown++ ? "" : "  attribute");
+        attribute_line(p, dict_str(d, a->key), &a->value, dict_str(d, a->unit), width);
+    }
+    more_line(p, n - shown);
+}
+
+/* The next attribute that has a line of its own, from *i on; 0 behind the last one. */
+static uint32_t next_shown(const page *p, const profile *x, uint32_t *i)
+{
+    while (*i < x->attrs.n) {
+        uint32_t ref = refs_at(&p->m->dict.attr_refs, x->attrs)[(*i)++];
+        if (attribute_about(&p->m->dict, &p->m->dict.attributes.v[ref]) != ABOUT_TEMPORALITY)
+            return ref;
+    }
+    return 0;
+}
+
+/* Profiles that were one with several types say the same: it is printed once. */
+static bool says_the_same(const page *p, const profile *a, const profile *b)
+{
+    uint32_t i = 0, k = 0, x, y;
+    do {
+        x = next_shown(p, a, &i), y = next_shown(p, b, &k);
+    } while (x && x == y);
+    return x == y;
+}
+
+static void said_lines(page *p, size_t i)
+{
+    const profile *x = &p->m->profiles.v[i];
+    uint32_t at = 0;
+    size_t first = i;
+    while (first && says_the_same(p, x, &p->m->profiles.v[first - 1])) first--;
+    if (first < i && next_shown(p, x, &at)) {
+        label(p, "  attribute");
+        buf_printf(p->b, "comments and attributes as profile %zu\n", first);
+        return;
+    }
+    comment_lines(p, x);
+    profile_attribute_lines(p, x);
+}
+
+static void original_line(page *p, const profile *x)
+{
+    char t[HUMAN_MAX];
+    if (!x->original_payload.n && !x->original_payload_format.n) return;
+    label(p, "  original");
+    text_clipped(p->b, x->original_payload_format.n ? x->original_payload_format : STR("(no name)"),
+                 40);
+    buf_printf(p->b, ", %s (convert --to original)\n", human_bytes(x->original_payload.n, t));
+}
+
 static void profile_lines(page *p, size_t i)
 {
     const profile *x = &p->m->profiles.v[i];
@@ -257,6 +356,9 @@ static void profile_lines(page *p, size_t i)
     time_line(p, x);
     period_line(p, x);
     hottest_line(p, f, unit);
+    temporality_line(p, x);
+    said_lines(p, i);
+    original_line(p, x);
 }
 
 /* ---- tail ---- */
@@ -283,7 +385,7 @@ static void dictionary_lines(page *p)
                    tables[i].n == 1 ? tables[i].one : tables[i].many);
     buf_putc(p->b, '\n');
     label(p, "dictionary");
-    prose(p, buf_view(&text));
+    prose(p, buf_view(&text), MAX_PROSE);
     buf_free(&text);
 }
 

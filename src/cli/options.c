@@ -80,8 +80,9 @@ static const option_desc all_options[] = {
      "When the recording began, for sources whose clock does not count from 1970. Otherwise the "
      "date in the file, or else the time at which the file was last written as the time of the "
      "last sample (store: import)."},
-    {"keep-original", 0, OPTION_FLAG, AT(keep_original), IN(CONVERT), NULL, NULL,
-     "Put the input itself into the profile (JFR, perf.data)."},
+    {"keep-original", 0, OPTION_TIMES, AT(keep_original), IN(CONVERT), NULL, NULL,
+     "Put the input itself into the profile. pprof files are kept only when the option is given "
+     "twice: the specification advises against it, because the profile holds all of them."},
     {"no-extras", 0, OPTION_FLAG, AT(no_extras), IN(CONVERT), NULL, NULL,
      "Leave out the attributes named kiln.*, which carry what OTLP has no field for."},
     {"timestamps", 0, OPTION_FLAG, AT(timestamps), IN(CONVERT), NULL, NULL,
@@ -231,7 +232,8 @@ static const option_desc all_options[] = {
 
     /* which profile and which samples */
     {"sample-type", 's', OPTION_TEXT, AT(wanted_type), ASKERS, "TYPE", NULL,
-     "Which values: a name such as cpu or alloc_space, TYPE/UNIT, or the number of a profile. "
+     "Which values: a name such as cpu or alloc_space, TYPE/UNIT, / of profiles without a type, or "
+     "the number of a profile. "
      "Default: the file's first type; over several files or senders cpu, then off_cpu or wall, "
      "then memory in use. All profiles of the type are added up."},
     {"sample-index", 0, OPTION_TEXT, AT(wanted_type), ASKERS, "TYPE", NULL,

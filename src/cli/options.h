@@ -37,7 +37,8 @@ typedef struct option_fraction {
 typedef struct cli_options {
     bool help, version, json, quiet, canonical, string_refs, strict, rules, profcheck, fix, man;
     bool check_dupes, check_orphans, no_check_shapes;
-    bool split, no_extras, keep_original, percent, thread_frames, timestamps;
+    unsigned keep_original;
+    bool split, no_extras, percent, thread_frames, timestamps;
     const char *from, *to, *layout, *format, *output, *color, *diff;
     const char *profile_id, *start, *end, *schema_url, *sample_type, *time_anchor;
     bool force, no_cache, no_threads, no_symbolize;
@@ -87,7 +88,8 @@ typedef struct cli_options {
 } cli_options;
 
 typedef enum option_kind {
-    OPTION_FLAG,
+    OPTION_FLAG,     /* bool */
+    OPTION_TIMES,    /* unsigned: a flag that means more when it is repeated */
     OPTION_TEXT,     /* const char * */
     OPTION_CHOICE,   /* const char *, one of `choices` */
     OPTION_READS,    /* const char *, a format that can be read */
@@ -112,6 +114,12 @@ typedef struct option_desc {
     const char *choices; /* "yaml json text", or NULL */
     const char *help;    /* one or two lines of prose */
 } option_desc;
+
+/* Does a value follow it, perhaps? */
+static inline bool option_has_value(const option_desc *d)
+{
+    return d->kind != OPTION_FLAG && d->kind != OPTION_TIMES;
+}
 
 typedef enum command_id {
     COMMAND_RUN,

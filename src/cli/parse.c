@@ -159,6 +159,7 @@ static bool assign(const option_desc *d, const char *value, cli_options *o, err 
     void *field = (char *)o + d->at;
     switch (d->kind) {
     case OPTION_FLAG: *(bool *)field = true; return true;
+    case OPTION_TIMES: ++*(unsigned *)field; return true;
     case OPTION_LIST: return add_to_list(field, value, ",", e);
     case OPTION_EACH:
     case OPTION_MANY:
@@ -216,10 +217,10 @@ typedef struct parser {
 static bool give(parser *p, const option_desc *d, const char *attached)
 {
     p->many = d->kind == OPTION_MANY ? d : NULL;
-    if (d->kind == OPTION_FLAG && attached)
+    if (!option_has_value(d) && attached)
         return err_set(p->e, ERR_USAGE, "--%s takes no value", d->name);
     if (d->kind == OPTION_MAYBE && !attached) attached = "";
-    if (d->kind != OPTION_FLAG && !attached) {
+    if (option_has_value(d) && !attached) {
         if (p->i + 1 >= p->argc)
             return err_set(p->e, ERR_USAGE, "--%s wants a value: %s", d->name, d->arg);
         attached = p->argv[++p->i];
@@ -232,7 +233,7 @@ static bool long_option(parser *p, const char *text)
     size_t n = strcspn(text, "=");
     str name = {text, n};
     const option_desc *d = find_option(p->cmd, name, 0);
-    if (!d || (!p->cmd && d->kind != OPTION_FLAG && !str_eq(name, STR("color"))))
+    if (!d || (!p->cmd && option_has_value(d) && !str_eq(name, STR("color"))))
         return unknown_option(p->cmd, name, p->e);
     return give(p, d, text[n] == '=' ? text + n + 1 : NULL);
 }
@@ -246,7 +247,7 @@ static bool letters(parser *p, const char *text)
             return err_set(p->e, ERR_USAGE,
                            "unknown option `-%c`; `kiln help%s%s` lists the options", *text,
                            p->cmd ? " " : "", p->cmd ? p->cmd->name : "");
-        if (d->kind == OPTION_FLAG) {
+        if (!option_has_value(d)) {
             if (!give(p, d, NULL)) return false;
             continue;
         }

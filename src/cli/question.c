@@ -46,7 +46,7 @@ static bool take_options(question *q, err *e)
 {
     const cli_options *o = &q->c->o;
     select_opts *s = &q->o;
-    s->sample_type = str_of(o->wanted_type);
+    s->sample_type = o->wanted_type && !*o->wanted_type ? STR("/") : str_of(o->wanted_type);
     s->profile_id = str_of(o->wanted_id);
     s->all = o->all || !is_number(s->sample_type);
     s->tagfocus = str_of(o->tagfocus);
@@ -221,16 +221,16 @@ static str type_of_view(const question *q, arena *a)
     size_t n = q->v.type.n + 1 + q->v.unit.n;
     char *text = arena_array(a, n, 1);
     if (!text) return (str){0};
-    memcpy(text, q->v.type.p, q->v.type.n);
+    if (q->v.type.n) memcpy(text, q->v.type.p, q->v.type.n);
     text[q->v.type.n] = '/';
     if (q->v.unit.n) memcpy(text + q->v.type.n + 1, q->v.unit.p, q->v.unit.n);
-    return (str){text, q->v.unit.n ? n : q->v.type.n};
+    return (str){text, q->v.unit.n || !q->v.type.n ? n : q->v.type.n};
 }
 
 bool question_add(const question *q, input *in, view *v, err *e)
 {
     select_opts o = question_select(q, in);
-    if (!o.sample_type.n && q->v.type.n && has_type(&in->doc.model, q->v.type, q->v.unit))
+    if (!o.sample_type.n && q->v.parts.n && has_type(&in->doc.model, q->v.type, q->v.unit))
         o.sample_type = type_of_view(q, &in->arena);
     return keep_newest(q, in, 1, &in->arena, e) && view_add(v, &in->doc.model, &o, 1, e);
 }

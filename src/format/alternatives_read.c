@@ -109,8 +109,7 @@ bool a_emit_rows(old *o, a_profile *p)
     size_t n;
     if (!count_types(o, p, &n)) return false;
     for (size_t k = 0; k < n; k++) {
-        if (!dialect_emit_profile(o, &p->head, k < p->type.n ? &p->type.v[k] : &untyped, k == 0,
-                                  NULL))
+        if (!dialect_emit_profile(o, &p->head, k < p->type.n ? &p->type.v[k] : &untyped, k, NULL))
             return false;
         for (size_t i = 0; i < p->rows.n; i++) {
             const a_row *r = &p->rows.v[i];
@@ -378,12 +377,11 @@ static bool inline_sample(old *o, a_profile *p, pb_cur c)
         }
         if (!ok) return false;
     }
-    if (dropped)
-        old_note(o, LOSS_ATTRIBUTE_SET, NULL, (str){0}, "samples.dropped_attributes_count");
     for (size_t i = 0; i < attrs.n; i++)
         if (!old_push(o, &o->tmp, &p->refs,
                       builder_attribute(&o->b, attrs.v[i].key, &attrs.v[i].value, (str){0})))
             return false;
+    if (dropped && !dialect_dropped(o, dropped, "samples", &p->refs)) return false;
     return pb_ok(&c) && end_row(o, p, r);
 }
 

@@ -196,7 +196,7 @@ static void inline_row(dw *w, const profile *p, size_t n, size_t i, const sample
     for (uint32_t q = list_of.n; q-- > 0;) inline_location(w, d->frames.v[list_of.at + q]);
     dw_end(b, stack_at);
     if (s->link) dw_link(b, 2, &d->links.v[s->link]);
-    for (uint32_t q = 0; q < s->n_attrs; q++) dw_attribute(w, 3, s->attrs[q], false);
+    dw_put_set(w, s->attrs, s->n_attrs, 3, 4);
     size_t list = dw_begin(b, 5);
     for (size_t g = 0; g < n; g++) {
         uint64_t v = (uint64_t)row_value(w, &p[g], i, k);

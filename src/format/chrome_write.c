@@ -186,7 +186,7 @@ static bool node_of(chrome_writer *w, uint32_t *out)
 
 static bool take_samples(chrome_writer *w, const lanes *all, const lane *l, uint32_t profile_i)
 {
-    int64_t now = 0;
+    int64_t now = w->first_time;
     for (size_t i = l->first; i < l->first + l->n; i++) {
         const lane_item *x = &all->items.v[i];
         sample_out *s = vec_push(&w->work, &w->samples);
@@ -201,9 +201,18 @@ static bool take_samples(chrome_writer *w, const lanes *all, const lane *l, uint
             .nth = x->nth,
         };
         if (!lane_frames_of(&w->frames, x->stack) || !node_of(w, &s->node)) return false;
-        now = add_saturating(now, x->value > 0 ? x->value : 0, NULL);
+        if (!w->first_time) now = add_saturating(now, x->value > 0 ? x->value : 0, NULL);
     }
     return true;
+}
+
+/* Where profiles without times stand beside others that have them; 0: none has, and values are all that tells samples apart. */
+static int64_t first_time(chrome_writer *w)
+{
+    uint64_t first = UINT64_MAX;
+    for (size_t i = 0; i < w->m->times.n; i++)
+        if (w->m->times.v[i] < first) first = w->m->times.v[i];
+    return w->m->times.n ? signed_time(w, first) : 0;
 }
 
 static int by_time(const void *left, const void *right)
@@ -364,6 +373,7 @@ static bool write_all(chrome_writer *w, err *e)
     json_out *j = &w->j;
     w->frames = (lane_frames){.m = w->m, .a = &w->work, .l = w->l, .categories = true};
     if (!lane_frames_init(&w->frames)) return out_of_memory(e);
+    w->first_time = first_time(w);
     json_put_object(j);
     json_put_key(j, STR("traceEvents"));
     json_put_array(j);

@@ -55,6 +55,7 @@ typedef struct chrome_writer {
     VEC(stack_node) nodes; /* of stackFrames; ids are index + 1 */
     hash_index index;
     VEC(sample_out) samples;
+    int64_t first_time; /* of all samples; 0: none has a time */
     int64_t pid;
     str pid_text; /* instead, for a process that has only a name */
     bool made_up_pid;

@@ -46,6 +46,7 @@ typedef struct a_profile {
     u32s stack;             /* builder index by position */
     VEC(span) set;          /* in set_attrs, by position */
     u32s set_attrs;         /* builder attributes */
+    u32s set_dropped;       /* how many a set lacks, by position */
     VEC(dialect_type) type; /* of SampleType messages */
     VEC(a_row) rows;
     u32s row_attrs;

@@ -122,7 +122,7 @@ static bool emit_list(old *o, a_profile *p, const a_numbers *n, size_t i, size_t
         return true;
     }
     uint64_t unit = list_unit(p, &l.column[TIME_COLUMN].v, &l.type.time_unit);
-    if (!dialect_emit_profile(o, &p->head, &l.type, *emitted == 0, NULL)) return false;
+    if (!dialect_emit_profile(o, &p->head, &l.type, *emitted, NULL)) return false;
     for (size_t k = 0; k < l.column[STACK_COLUMN].v.n; k++)
         if (!emit_row(o, p, &l, k, unit)) return false;
     ++*emitted;
@@ -136,6 +136,5 @@ bool a_emit_lists(old *o, a_profile *p, const a_numbers *n)
         if (!emit_list(o, p, n, i, &emitted)) return err_in(o->e, "%s[%zu]", n->lists, i);
     if (emitted) return true;
     /* A profile without samples still has an id, a time and a payload. */
-    return dialect_emit_profile(o, &p->head, p->type.n ? p->type.v : &(dialect_type){0}, true,
-                                NULL);
+    return dialect_emit_profile(o, &p->head, p->type.n ? p->type.v : &(dialect_type){0}, 0, NULL);
 }

@@ -135,9 +135,13 @@ static bool set_list(old *o, const a_profile *p, pb_cur *c, const pb_field *f, u
 {
     if (!dialect_list_wire(c, f, "attribute_set_indices")) return false;
     old_iter i = old_iter_open(o, f);
+    bool counted = false;
     while (old_iter_next(&i)) {
         if (to->n && i.v) old_note(o, LOSS_ATTRIBUTE_SET, NULL, (str){0}, "attribute_set_indices");
         if (!a_set_ref(o, p, i.v, "attribute_set_indices", i.at, to)) return false;
+        bool counts = i.v && i.v < p->set_dropped.n && p->set_dropped.v[i.v];
+        if (counts && counted) to->n--; /* a list has one count (P-21); it stands behind its set */
+        counted |= counts;
     }
     return pb_ok(&i.c);
 }
@@ -167,10 +171,11 @@ static bool build_sets(old *o, a_profile *p)
             if (!old_push(o, &o->tmp, &p->set_attrs,
                           builder_attribute(&o->b, list.v[k].key, &list.v[k].value, (str){0})))
                 return false;
+        char where[32];
+        snprintf(where, sizeof where, "attribute_sets[%zu]", i);
+        if (dropped && !dialect_dropped(o, dropped, where, &p->set_attrs)) return false;
+        if (!old_push(o, &o->tmp, &p->set_dropped, dropped)) return false;
         s->n = (uint32_t)p->set_attrs.n - s->at;
-        if (dropped)
-            old_note(o, LOSS_ATTRIBUTE_SET, NULL, (str){0},
-                     "attribute_sets[%zu].dropped_attributes_count", i);
         if (i == 0 && s->n) /* index 0 says "none": nobody can name it */
             old_note(o, LOSS_ATTRIBUTE_SET, NULL, (str){0}, "attribute_sets[0]");
     }

@@ -159,7 +159,7 @@ static void put_sets(dw *w, uint32_t number)
     for (size_t i = 0; i < w->sets.n; i++) {
         span s = w->sets.v[i];
         size_t at = dw_begin(w->out, number);
-        for (uint32_t k = 0; k < s.n; k++) dw_attribute(w, 1, w->set_attrs.v[s.at + k], false);
+        dw_put_set(w, refs_at(&w->set_attrs, s), s.n, 1, 2);
         dw_end(w->out, at);
     }
 }

@@ -408,6 +408,7 @@ static bool may_be(const format *f, str bytes)
 
 const format format_otep239 = {
     .name = "otep239",
+    .pack = CODEC_GZIP, /* as the document says of profiles on disk */
     .what = "OTEP 0239 pprofextended, OTLP layout 1.3; reads pprof too",
     .suffixes = ".otep239",
     .carries = CARRIES_ALL,

@@ -158,13 +158,21 @@ static bool set_time(old *o, const dialect_head *h, profile *p)
     if (h->end >= h->start)
         p->duration_nano = h->end - h->start;
     else if (h->end)
-        old_note(o, LOSS_TIME, NULL, (str){0}, "end_time_unix_nano");
+        old_end_before_start(o, h->start, h->end);
     return true;
 }
 
 static bool add_int(old *o, u32s *to, const char *key, uint64_t v)
 {
     return old_attr_add(o, &o->tmp, to, builder_attribute_int(&o->b, str_of(key), (int64_t)v));
+}
+
+bool dialect_dropped(old *o, uint32_t count, const char *where, u32s *to)
+{
+    old_note(o, LOSS_ATTRIBUTE_SET, KILN_ATTR_DROPPED_ATTRIBUTES, (str){0},
+             "%s.dropped_attributes_count", where);
+    uint32_t attr = builder_attribute_int(&o->b, STR(KILN_ATTR_DROPPED_ATTRIBUTES), (int64_t)count);
+    return old_push(o, &o->tmp, to, attr);
 }
 
 static bool add_text(old *o, u32s *to, const char *key, str v)
@@ -207,7 +215,7 @@ static bool type_attrs(old *o, const dialect_type *t, u32s *attrs)
     return add_int(o, attrs, KILN_ATTR_SAMPLE_SIZE, t->sample_size);
 }
 
-bool dialect_emit_profile(old *o, const dialect_head *h, const dialect_type *t, bool first,
+bool dialect_emit_profile(old *o, const dialect_head *h, const dialect_type *t, size_t nth,
                           const u32s *extra)
 {
     u32s attrs = {0};
@@ -216,8 +224,8 @@ bool dialect_emit_profile(old *o, const dialect_head *h, const dialect_type *t, 
     p->sample_type = (value_type){t->type, t->unit};
     p->has_sample_type = true;
     p->dropped_attributes_count = h->dropped_attributes_count;
-    if (h->id.n) memcpy(p->profile_id, h->id.p, sizeof p->profile_id);
-    if (first) {
+    if (h->id.n) profile_id_derive((const uint8_t *)h->id.p, nth, p->profile_id);
+    if (nth == 0) {
         p->original_payload = h->payload;
         p->original_payload_format = h->payload_format;
         if (h->payload.n && !h->payload_format.n) /* OTLP wants one */

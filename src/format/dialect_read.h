@@ -34,10 +34,13 @@ typedef struct dialect_type {
     const char *time_unit;             /* other than "ns": what timestamps were in; NULL */
 } dialect_type;
 
-/* A Profile in the builder with all that the head and the type say; samples come next.  first: it is
- * the first of its head, and gets the original payload.  extra: attributes after the head's. */
+/* How many attributes the sender left out of a list, as one more of its attributes. */
+NODISCARD bool dialect_dropped(old *o, uint32_t count, const char *where, u32s *to);
+
+/* A Profile in the builder with all that the head and the type say; samples come next.  nth of its
+ * head: the first gets the original payload, the others an id of their own.  extra: attributes after the head's. */
 NODISCARD bool dialect_emit_profile(old *o, const dialect_head *h, const dialect_type *t,
-                                    bool first, const u32s *extra);
+                                    size_t nth, const u32s *extra);
 
 /* Index of a piece list as an error path does: "stacktraces[3]". */
 NODISCARD bool dialect_links(old *o, old_tables *t, const char *name);

@@ -36,6 +36,7 @@ static const struct {
     {KILN_ATTR_EVENT_UNIT, ROLE_EVENT_UNIT, ANY_STRING},
     {KILN_ATTR_EVENT_INTERVAL, ROLE_EVENT_INTERVAL, ANY_BOOL},
     {KILN_ATTR_EVENT_DURATION, ROLE_EVENT_DURATION, ANY_INT},
+    {KILN_ATTR_DROPPED_ATTRIBUTES, ROLE_DROPPED, ANY_INT},
 };
 
 static bool all_texts(const any *v)
@@ -55,6 +56,7 @@ static bool says_something(attr_role role, const any *v)
     case ROLE_BUILD_ID_KIND: return v->kind == ANY_INT ? v->i > 1 : str_eq(any_str(v), STR("hash"));
     case ROLE_COMMENT: return all_texts(v);
     case ROLE_EVENT_DEFAULT: return v->i >= 0; /* 0: each event of this type says its own size */
+    case ROLE_DROPPED: return v->i > 0 && v->i <= UINT32_MAX;
     case ROLE_TIME_UNIT: return time_unit_ns(any_str(v)) != 0;
     case ROLE_SAMPLE_RATE: return v->i > 0 && 1000000000 % v->i != 0; /* else it is a period */
     default: break;
@@ -201,6 +203,17 @@ uint32_t dw_set(dw *w, const uint32_t *attrs, size_t n, uint32_t takes)
     return (uint32_t)(w->sets.n - 1);
 }
 
+void dw_put_set(dw *w, const uint32_t *attrs, size_t n, uint32_t number, uint32_t dropped)
+{
+    size_t count = n; /* the last one: readers append it */
+    for (size_t i = 0; i < n; i++)
+        if (w->role[attrs[i]] == ROLE_DROPPED) count = i;
+    for (size_t i = 0; i < n; i++)
+        if (i != count) dw_attribute(w, number, attrs[i], false);
+    if (count < n)
+        dw_uint(w->out, dropped, (uint64_t)w->m->dict.attributes.v[attrs[count]].value.i);
+}
+
 const any *dw_find(const dw *w, const uint32_t *attrs, size_t n, attr_role role)
 {
     for (size_t i = 0; i < n; i++)
@@ -327,11 +340,19 @@ static bool same_attrs(const dw *w, span x, span y, uint32_t takes)
     }
 }
 
-static bool same_head(const dw *w, const profile *a, const profile *b, uint32_t takes)
+bool dw_same_id(const profile *first, size_t k)
 {
+    uint8_t derived[16];
+    profile_id_derive(first->profile_id, k, derived);
+    return memcmp(derived, first[k].profile_id, 16) == 0;
+}
+
+static bool same_head(const dw *w, const profile *a, size_t k, uint32_t takes)
+{
+    const profile *b = a + k;
     if (b->original_payload.n || b->original_payload_format.n) return false;
-    return memcmp(a->profile_id, b->profile_id, 16) == 0 &&
-           a->time_unix_nano == b->time_unix_nano && a->duration_nano == b->duration_nano &&
+    return dw_same_id(a, k) && a->time_unix_nano == b->time_unix_nano &&
+           a->duration_nano == b->duration_nano &&
            a->dropped_attributes_count == b->dropped_attributes_count &&
            same_attrs(w, a->attrs, b->attrs, takes);
 }
@@ -340,9 +361,7 @@ size_t dw_group(const dw *w, const profile *first, size_t most, uint32_t takes,
                 bool (*fits)(const dw *w, const profile *first, const profile *next))
 {
     size_t n = 1;
-    while (n < most && same_head(w, first, first + n, takes) &&
-           (!fits || fits(w, first, first + n)))
-        n++;
+    while (n < most && same_head(w, first, n, takes) && (!fits || fits(w, first, first + n))) n++;
     return n;
 }
 
@@ -387,11 +406,10 @@ uint64_t dw_sample_rate(dw *w, const profile *p)
 
 uint64_t dw_end_time(dw *w, const profile *p)
 {
-    uint64_t end;
-    if (!p->duration_nano) return p->time_unix_nano; /* a snapshot ends when it begins */
+    uint64_t end; /* also without a duration: an end of 0 would be before the start */
     if (!ckd_add(&end, p->time_unix_nano, p->duration_nano)) return end;
     dw_note(w, LOSS_TIME, NULL, (str){0}, "duration_nano");
-    return 0;
+    return p->time_unix_nano;
 }
 
 /* ---- rows ---- */

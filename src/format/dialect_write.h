@@ -42,6 +42,7 @@ typedef enum attr_role {
     ROLE_EVENT_UNIT,
     ROLE_EVENT_INTERVAL,
     ROLE_EVENT_DURATION,
+    ROLE_DROPPED,
     ROLE_COUNT
 } attr_role;
 
@@ -94,6 +95,9 @@ static inline uint32_t dw_model_string(dw *w, uint32_t i)
 /* The set of these attributes, without those of the roles in `takes`; 0: none. */
 uint32_t dw_set(dw *w, const uint32_t *attrs, size_t n, uint32_t takes);
 
+/* Attributes as field `number`, and as field `dropped` how many more the sender had. */
+void dw_put_set(dw *w, const uint32_t *attrs, size_t n, uint32_t number, uint32_t dropped);
+
 static inline bool dw_takes(const dw *w, uint32_t attr, uint32_t takes)
 {
     return w->role[attr] != ROLE_NONE && (takes >> w->role[attr] & 1);
@@ -136,6 +140,9 @@ void dw_gather_mapping(dw *w, uint32_t i);
 void dw_gather_location(dw *w, bool null_first, uint32_t i);
 
 /* ---- groups ---- */
+
+/* Was profile first[k] part of the same profile as *first, by their ids?  Without an id any may be. */
+bool dw_same_id(const profile *first, size_t k);
 
 /* How many profiles from first on have one head: id, times, payload and attributes other than
  * `takes`; and, if `fits` says so, go together with the first. */

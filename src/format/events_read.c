@@ -267,7 +267,7 @@ static bool emit_event(old *o, const c_profile *p, const c_type *t, const c_even
     return o->b.failed ? old_limit(o) : true;
 }
 
-static bool emit_type(old *o, c_profile *p, const c_type *t, const uint32_t *events, bool first)
+static bool emit_type(old *o, c_profile *p, const c_type *t, const uint32_t *events, size_t *nth)
 {
     bool interval = is_interval(o, t);
     u32s extra = {0}, attrs = {0};
@@ -278,7 +278,7 @@ static bool emit_type(old *o, c_profile *p, const c_type *t, const uint32_t *eve
         dialect_type type = {.type = t->name, .unit = t->unit};
         if (interval) type.unit = builder_string(&o->b, STR("ns"));
         if (counts) type.unit = builder_string(&o->b, STR("1"));
-        if (!dialect_emit_profile(o, &p->head, &type, first && !counts, &extra)) return false;
+        if (!dialect_emit_profile(o, &p->head, &type, (*nth)++, &extra)) return false;
         for (size_t i = 0; i < t->n_events; i++)
             if (!emit_event(o, p, t, &p->event.v[events[i]], interval, counts, &attrs))
                 return false;
@@ -335,7 +335,7 @@ bool c_emit(old *o, c_profile *p)
     uint32_t *order = begin ? by_type(o, p, begin) : NULL;
     if (!order) return old_limit(o);
     set_head_times(o, p);
-    bool first = true;
+    size_t n_emitted = 0;
     for (size_t i = 0; i < p->type.n; i++) {
         const c_type *t = &p->type.v[i];
         if (t->refused) {
@@ -343,15 +343,14 @@ bool c_emit(old *o, c_profile *p)
                      "event_types[%zu]", i);
             continue;
         }
-        if (!emit_type(o, p, t, order + begin[i], first)) return false;
-        first = false;
+        if (!emit_type(o, p, t, order + begin[i], &n_emitted)) return false;
     }
     const dialect_head *h = &p->head;
     bool head = h->start || h->end || h->id.n || h->payload.n || h->payload_format.n ||
                 h->attrs.n || h->dropped_attributes_count || p->comment.n;
-    if (!first || !head) return true;
+    if (n_emitted || !head) return true;
     dialect_type none = {0};
-    return dialect_emit_profile(o, &p->head, &none, true, &p->comment);
+    return dialect_emit_profile(o, &p->head, &none, 0, &p->comment);
 }
 
 /* ---- envelopes ---- */

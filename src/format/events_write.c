@@ -154,7 +154,12 @@ void cw_types_of(cw *c, const profile *p, const profile *counts)
     look_at(w, p, &timed, &untimed);
     bool carried = carried_clock(dw_profile_attr(w, p, ROLE_EVENT_CLOCK), &k);
     if (!timed && !untimed) timed = carried;
-    if (timed && untimed) dw_note(w, LOSS_SAMPLE_SHAPE, NULL, (str){0}, "samples");
+    if (timed && untimed) {
+        dw_note(w, LOSS_SAMPLE_SHAPE, NULL, (str){0}, "samples");
+        /* A reader counts types, so the ids that it derives for those behind this one are others. */
+        if (!id_is_zero(p->profile_id, 16))
+            dw_note(w, LOSS_PROFILE_ID, NULL, (str){0}, "profile_id");
+    }
     if (timed) {
         cw_type *t = new_type(c, p, counts);
         if (!t) return;
@@ -174,10 +179,11 @@ void cw_types_of(cw *c, const profile *p, const profile *counts)
 /* ---- groups ---- */
 
 /* One message has one time; comments are the message's, other attributes the type's. */
-static bool same_message(const dw *w, const profile *a, const profile *b)
+static bool same_message(const dw *w, const profile *a, size_t k)
 {
-    return memcmp(a->profile_id, b->profile_id, 16) == 0 &&
-           a->time_unix_nano == b->time_unix_nano && a->duration_nano == b->duration_nano &&
+    const profile *b = a + k;
+    return dw_same_id(a, k) && a->time_unix_nano == b->time_unix_nano &&
+           a->duration_nano == b->duration_nano &&
            a->dropped_attributes_count == b->dropped_attributes_count && !b->original_payload.n &&
            !b->original_payload_format.n &&
            dw_profile_attr(w, a, ROLE_COMMENT) == dw_profile_attr(w, b, ROLE_COMMENT);
@@ -187,7 +193,7 @@ static size_t group_at(const dw *w, const scope *s, size_t i)
 {
     const profile *p = &w->m->profiles.v[s->first_profile + i];
     size_t n = 1;
-    while (i + n < s->n_profiles && same_message(w, p, p + n)) n++;
+    while (i + n < s->n_profiles && same_message(w, p, n)) n++;
     return n;
 }
 

@@ -135,6 +135,52 @@ static bool says_something(const part *p, const read_opts *o, err *e)
                    p->verdict.layout ? layout_name(p->verdict.layout) : "");
 }
 
+static bool keeps_original(const format *f, const read_opts *o)
+{
+    unsigned needed = f->original == ORIGINAL_ADVISED_AGAINST ? 2 : 1;
+    return f->original != ORIGINAL_IS_PROFILE && o->keep_original >= needed;
+}
+
+/* A container may have brought an original file of its own, which stays. */
+static bool has_original(const model *m)
+{
+    for (size_t i = 0; i < m->profiles.n; i++)
+        if (m->profiles.v[i].original_payload.n) return true;
+    return false;
+}
+
+/* The first profile takes the file: several would multiply its size. */
+static bool put_original(part *p)
+{
+    if (!p->model.profiles.n || has_original(&p->model)) return false;
+    profile *x = &p->model.profiles.v[0];
+    x->original_payload_format =
+        str_of(p->format->original_name ? p->format->original_name : p->format->name);
+    x->original_payload = p->payload.bytes;
+    return true;
+}
+
+/* Reads one payload; what its reader could not carry travels in the original where that is kept. */
+static bool read_payload(const read_opts *o, arena *a, part *out, err *e)
+{
+    const format *f = out->format;
+    if (!keeps_original(f, o) || !o->ledger) {
+        if (!f->read(f, out->payload.bytes, o, a, &out->model, &out->verdict, e)) return false;
+        if (keeps_original(f, o)) put_original(out);
+        return true;
+    }
+    ledger *own = arena_new(a, ledger, 1);
+    if (!own) return err_set(e, ERR_LIMIT, "the memory budget of %zu bytes is spent", a->budget);
+    read_opts mine = *o;
+    mine.ledger = own;
+    bool ok = f->read(f, out->payload.bytes, &mine, a, &out->model, &out->verdict, e);
+    if (ok && put_original(out))
+        ledger_merge_carried(o->ledger, own, "original_payload");
+    else
+        ledger_merge(o->ledger, own);
+    return ok;
+}
+
 /* `f` NULL: look at the payload. */
 static bool read_part(const format *f, const payload *p, bool several, const read_opts *o, arena *a,
                       part *out, err *e)
@@ -142,8 +188,7 @@ static bool read_part(const format *f, const payload *p, bool several, const rea
     if (!f) f = payload_format(p);
     *out = (part){.format = f, .payload = *p};
     if (!f->read) return err_set(e, ERR_UNSUPPORTED, "%s cannot be read", f->name);
-    if (f->read(f, p->bytes, o, a, &out->model, &out->verdict, e) && says_something(out, o, e))
-        return true;
+    if (read_payload(o, a, out, e) && says_something(out, o, e)) return true;
     if (e && e->offset != NO_OFFSET && !p->packed) e->offset += p->offset;
     return several ? err_in(e, "payload[%" PRIu64 "]", p->index) : false;
 }

@@ -32,7 +32,8 @@ typedef struct read_opts {
     /* What a source may lack (kiln convert); readers that have a use for one take it. */
     str sample_type, sample_unit; /* name and unit of the values; empty: the format's own guess */
     time_anchor anchor;           /* when it was recorded, for clocks that do not count from 1970 */
-    bool keep_original;           /* the input itself goes into original_payload */
+    unsigned keep_original;       /* the input itself goes into original_payload; 2: also where the
+                             * specification advises against it (ORIGINAL_ADVISED_AGAINST) */
     bool percent;                 /* text: %3B and the like in names are decoded */
     /* Called now and then with the bytes read so far, for long inputs; NULL: nobody looks. */
     void (*progress)(void *who, uint64_t done, uint64_t all);
@@ -85,19 +86,28 @@ typedef enum format_feature {
         FEATURE_COUNT
 } format_feature;
 
+/* May a file of this format travel in the original_payload of what was read from it? */
+typedef enum original_rule {
+    ORIGINAL_KEPT,
+    ORIGINAL_ADVISED_AGAINST, /* "SHOULD NOT be included": the profile holds all of it */
+    ORIGINAL_IS_PROFILE,      /* OTLP: the profile is the file */
+} original_rule;
+
 #define CARRIES(id) (UINT32_C(1) << FEATURE_##id)
 #define CARRIES_ALL ((UINT32_C(1) << FEATURE_COUNT) - 1)
 
 struct format {
-    const char *name;     /* "otlp" */
-    const char *what;     /* for people, no full stop */
-    const char *suffixes; /* ".otlp .pb", the first is its own; NULL: never chosen by a name */
-    bool payloads;        /* wire/frames.h splits it */
-    layout layout;        /* OTLP: the layout it is bound to, or LAYOUT_UNKNOWN */
-    uint32_t carries;     /* CARRIES(LINKS) | ...; 0: not stated */
-    bool parts;           /* can be written in pieces (otlp.h) */
-    bool text;            /* may be shown on a terminal */
-    codec pack;           /* its files are always compressed, whatever they are called; or NONE */
+    const char *name;       /* "otlp" */
+    const char *what;       /* for people, no full stop */
+    const char *suffixes;   /* ".otlp .pb", the first is its own; NULL: never chosen by a name */
+    bool payloads;          /* wire/frames.h splits it */
+    layout layout;          /* OTLP: the layout it is bound to, or LAYOUT_UNKNOWN */
+    uint32_t carries;       /* CARRIES(LINKS) | ...; 0: not stated */
+    bool parts;             /* can be written in pieces (otlp.h) */
+    bool text;              /* may be shown on a terminal */
+    codec pack;             /* its files are always compressed, whatever they are called; or NONE */
+    original_rule original; /* --keep-original */
+    const char *original_name; /* in original_payload_format; NULL: `name` */
 
     /* 0 no, 100 certain.  Bounded work: sees the whole decompressed input.  NULL: only by name. */
     unsigned (*detect)(str bytes);

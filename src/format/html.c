@@ -117,6 +117,7 @@ static bool write(const format *f, const model *m, const write_opts *o, buf *out
 
 const format format_html_base = {
     .name = "html-base",
+    .original = ORIGINAL_IS_PROFILE,
     .what = "the second profile of a report that compares two",
     .carries = CARRIES_ALL,
     .read = read,
@@ -124,6 +125,7 @@ const format format_html_base = {
 
 const format format_html = {
     .name = "html",
+    .original = ORIGINAL_IS_PROFILE,
     .what = "the report: one offline file that is viewer and data, read back without loss",
     .suffixes = ".html .htm",
     .carries = CARRIES_ALL,

@@ -230,8 +230,7 @@ static bool walk_samples(jfr *r)
 
 static void lose(jfr *r, loss_concept c, uint64_t n, const char *path)
 {
-    const char *as = r->o->keep_original ? "original_payload" : NULL;
-    ledger_add_n(r->o->ledger, STAGE_READ, c, as, n, path, (str){0});
+    ledger_add_n(r->o->ledger, STAGE_READ, c, NULL, n, path, (str){0});
 }
 
 static bool is_kept(const jplan *p, str field)

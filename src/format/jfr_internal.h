@@ -298,7 +298,6 @@ typedef struct jfr {
     int64_t pid;
     str jvm_name, jvm_version, os;
     uint64_t lost_samples;
-    bool kept;              /* original_payload is in a profile */
     uint32_t frame_attr[3]; /* jvm, native, kernel */
 } jfr;
 

@@ -305,10 +305,6 @@ static void describe_recording(jfr *r, profile *p)
 {
     p->time_unix_nano = r->start_ns;
     p->duration_nano = r->end_ns > r->start_ns ? r->end_ns - r->start_ns : 0;
-    if (!r->o->keep_original || r->kept) return;
-    p->original_payload_format = STR("jfr");
-    p->original_payload = r->in;
-    r->kept = true;
 }
 
 static void describe(jfr *r, const jkind *k, const jmeasure *m, profile *p)

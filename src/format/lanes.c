@@ -123,6 +123,21 @@ static int by_time(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
+/* Observations without a time beside others that have one go to the first of these: at 0 they would stretch the axis by decades. */
+static void place_untimed(const model *m, const profile *p, lanes *out)
+{
+    uint64_t first = UINT64_MAX;
+    for (size_t i = 0; i < p->n_samples; i++) {
+        sample x = sample_at(m, p, i);
+        for (uint32_t k = 0; k < x.n_times; k++)
+            if (x.times[k] < first) first = x.times[k];
+    }
+    for (size_t i = 0; i < out->items.n; i++) {
+        lane_item *x = &out->items.v[i];
+        if (x->nth >= sample_at(m, p, x->sample).n_times) x->time = first;
+    }
+}
+
 bool lanes_of(const model *m, const profile *p, arena *a, lanes *out, err *e)
 {
     *out = (lanes){.all_timed = true};
@@ -138,6 +153,7 @@ bool lanes_of(const model *m, const profile *p, arena *a, lanes *out, err *e)
         if (!find_lane(&s, &index, &want, &at) || !add_items(&s, &x, i, at, args))
             return out_of_memory(e);
     }
+    if (out->timed && !out->all_timed) place_untimed(m, p, out);
     if (out->items.n) qsort(out->items.v, out->items.n, sizeof *out->items.v, by_time);
     size_t first = 0;
     for (size_t i = 0; i < out->v.n; i++) {

@@ -46,6 +46,7 @@ static bool write(const format *f, const model *m, const write_opts *o, buf *out
 
 const format format_otlp = {
     .name = "otlp",
+    .original = ORIGINAL_IS_PROFILE,
     .what = "protobuf; reads layouts 1.3 to 1.11, writes 1.10",
     .suffixes = ".otlp .pb .binpb",
     .payloads = true,
@@ -58,6 +59,7 @@ const format format_otlp = {
 
 const format format_otlp_1_9 = {
     .name = "otlp-1.9",
+    .original = ORIGINAL_IS_PROFILE,
     .what = "protobuf in the layout of opentelemetry-proto 1.9",
     .payloads = true,
     .parts = true,

@@ -51,6 +51,7 @@ static bool write(const format *f, const model *m, const write_opts *o, buf *out
 
 const format format_otlp_json = {
     .name = "otlp-json",
+    .original = ORIGINAL_IS_PROFILE,
     .what = "OTLP/JSON; one document or JSON lines",
     .suffixes = ".json .jsonl",
     .payloads = true,

@@ -35,6 +35,7 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
 
 const format format_perf_data = {
     .name = "perf-data",
+    .original_name = "linux_perf",
     .what = "Linux perf.data, file or pipe mode",
     .carries = CARRIES(TYPES) | CARRIES(UNITS) | CARRIES(TIMESTAMPS) | CARRIES(SAMPLE_ATTRIBUTES) |
                CARRIES(ATTRIBUTE_TYPES) | CARRIES(TIME) | CARRIES(PERIOD) | CARRIES(ADDRESSES) |

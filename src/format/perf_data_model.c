@@ -153,13 +153,25 @@ static uint32_t text_attr(perf_data *d, str key, str value)
     return value.n ? builder_attribute_str(&d->b, key, perf_utf8(d, value)) : 0;
 }
 
+/* The words of the event proposal where one fits; the kernel's letter stays beside it. */
+static str state_word(char letter)
+{
+    switch (letter) {
+    case 'R': return STR("unscheduled"); /* it could run and was preempted */
+    case 'S':
+    case 'D': return STR("sleeping");
+    default: return (str){0};
+    }
+}
+
 /* The attributes of a row that are known, at most ROW_ATTRS. */
-enum { ROW_ATTRS = 7 };
+enum { ROW_ATTRS = 8 };
 
 static uint32_t row_attrs(perf_data *d, const perf_row *row, uint32_t attrs[ROW_ATTRS])
 {
     perf_who *w = &d->who.v[row->who];
-    str state = {&perf_states[row->state ? row->state - 1 : 0], row->state != 0};
+    str letter = {&perf_states[row->state ? row->state - 1 : 0], row->state != 0};
+    str state = letter.n ? state_word(letter.p[0]) : (str){0};
     str container = row->container ? d->cgroups.v[row->container - 1].container : (str){0};
     if (!w->comm_attr) w->comm_attr = text_attr(d, STR(ATTR_THREAD_NAME), w->comm);
     uint32_t found[ROW_ATTRS] = {
@@ -168,7 +180,8 @@ static uint32_t row_attrs(perf_data *d, const perf_row *row, uint32_t attrs[ROW_
         w->comm_attr,
         cpu_attr(d, row->cpu),
         text_attr(d, STR(ATTR_CONTAINER_ID), container),
-        text_attr(d, STR(ATTR_THREAD_STATE), state),
+        text_attr(d, STR(ATTR_THREAD_STATE), state.n ? state : letter),
+        state.n ? text_attr(d, STR(KILN_ATTR_THREAD_STATE), letter) : 0,
         row->upper ? text_attr(d, STR(KILN_ATTR_OFF_CPU_BOUND), STR("upper")) : 0,
     };
     uint32_t n = 0;
@@ -223,10 +236,6 @@ static bool put_profile(perf_data *d, const perf_event *v, const unix_clock *clo
     }
     if (d->has_times) p->duration_nano = d->last_time_noted - d->first_time + 1;
     if (clock->kept) p->time_unix_nano = d->first_time + clock->add;
-    if (d->o->keep_original && d->b.m.profiles.n == 1) {
-        p->original_payload_format = STR("linux_perf");
-        p->original_payload = d->in;
-    }
     put_profile_attrs(d, v, clock);
     for (size_t i = 0; i < v->rows.n; i++)
         if (v->rows.v[i].value != OPEN_INTERVAL || v != &d->off_cpu)

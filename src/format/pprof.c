@@ -76,12 +76,7 @@ static bool read(const format *f, str bytes, const read_opts *o, arena *a, model
     pprof_read_opts p = {.lenient = o->lenient, .ledger = o->ledger};
     pprof_legacy kind = pprof_legacy_detect(bytes);
     if (kind != PPROF_LEGACY_NONE) return pprof_legacy_decode(bytes, kind, &p, a, out, e);
-    if (!pprof_decode(bytes, &p, a, out, e)) return false;
-    if (o->keep_original) {
-        out->profiles.v[0].original_payload_format = STR("pprof");
-        out->profiles.v[0].original_payload = bytes;
-    }
-    return true;
+    return pprof_decode(bytes, &p, a, out, e);
 }
 
 static bool write(const format *f, const model *m, const write_opts *o, buf *out, err *e)
@@ -96,6 +91,7 @@ const format format_pprof = {
     .what = "profile.proto, and the older text and binary kinds (read only)",
     .suffixes = ".pb.gz .pprof",
     .pack = CODEC_GZIP,
+    .original = ORIGINAL_ADVISED_AGAINST,
     .carries = CARRIES(TYPES) | CARRIES(UNITS) | CARRIES(LINKS) | CARRIES(SAMPLE_ATTRIBUTES) |
                CARRIES(ATTRIBUTE_UNITS) | CARRIES(TIME) | CARRIES(PERIOD) | CARRIES(ADDRESSES) |
                CARRIES(MAPPINGS) | CARRIES(BUILD_IDS) | CARRIES(LINES) | CARRIES(COLUMNS) |

@@ -71,6 +71,16 @@ static bool is_damage(const loss *x)
     return broken && x->stage == STAGE_READ && !x->carried_as;
 }
 
+void ledger_merge_carried(ledger *to, const ledger *from, const char *as)
+{
+    for (size_t i = 0; i < from->n; i++) {
+        const loss *x = &from->v[i];
+        const char *carried = x->carried_as;
+        if (!carried && x->stage == STAGE_READ && !is_damage(x)) carried = as;
+        ledger_add_n(to, x->stage, x->concept, carried, x->count, x->path, str_of(x->value));
+    }
+}
+
 bool ledger_damage(const ledger *l, char *out, size_t n)
 {
     const loss *x = NULL;

@@ -98,6 +98,8 @@ void ledger_add_n(ledger *l, loss_stage stage, loss_concept concept, const char 
 /* Takes the entry of that key away, if it is there: it turned out to be nothing.  `l` may be NULL. */
 void ledger_drop(ledger *l, loss_stage stage, loss_concept concept, const char *carried_as);
 void ledger_merge(ledger *to, const ledger *from);
+/* The same; what reading lost counts as carried by `as`.  Damage of the input stays a loss. */
+void ledger_merge_carried(ledger *to, const ledger *from, const char *as);
 bool ledger_lost(const ledger *l); /* anything not carried? */
 /* What was damaged or missing in the input, in words: "what (how often, where: why)".  false, and "": the input was sound. */
 bool ledger_damage(const ledger *l, char *out, size_t n);

@@ -30,6 +30,39 @@ void hex_encode(const uint8_t *p, size_t n, char *out)
     *out = '\0';
 }
 
+/* ---- ids ---- */
+
+/* SplitMix64: neighbours of k have nothing in common, so that senders who count their ids up do not meet derived ones. */
+static uint64_t scattered(uint64_t k)
+{
+    uint64_t z = k * UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* Adds rather than combines bits: then a derived id does not lead to the first one as well as from it. */
+void profile_id_derive(const uint8_t whole[16], size_t k, uint8_t out[16])
+{
+    bool none = k == 0 || id_is_zero(whole, 16);
+    for (size_t half = 0; half < 2; half++) {
+        uint64_t word = 0;
+        for (size_t i = 0; i < 8; i++) word = word << 8 | whole[half * 8 + i];
+        if (!none) word += scattered(2 * (uint64_t)k + half);
+        for (size_t i = 8; i-- > 0; word >>= 8) out[half * 8 + i] = (uint8_t)word;
+    }
+}
+
+bool profile_id_leads(const uint8_t id[16], const uint8_t whole[16])
+{
+    uint8_t derived[16];
+    for (size_t k = 0; k < PROFILE_ID_TYPES; k++) {
+        profile_id_derive(whole, k, derived);
+        if (memcmp(id, derived, sizeof derived) == 0) return true;
+    }
+    return false;
+}
+
 /* ---- equality ---- */
 
 static bool keyvalues_equal(const keyvalue *a, const keyvalue *b, size_t n)

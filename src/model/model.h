@@ -248,6 +248,14 @@ static inline bool id_is_zero(const uint8_t *id, size_t n)
 /* Name of a profile id, trace id and so on: lower-case hex, 2n + 1 bytes. */
 void hex_encode(const uint8_t *p, size_t n, char *out);
 
+/* OTLP has one type a profile, so a profile of several types becomes several, and an id is of one profile only (P-52).  The k-th
+ * of them gets the id of the whole plus a constant of k: distinct, the same in every run, and the constants lead from any of them
+ * back to the whole.  k = 0: the id itself.  No id gives none. */
+void profile_id_derive(const uint8_t whole[16], size_t k, uint8_t out[16]);
+/* Is `id` derived from `whole`, with k < PROFILE_ID_TYPES? */
+bool profile_id_leads(const uint8_t id[16], const uint8_t whole[16]);
+enum { PROFILE_ID_TYPES = 32 };
+
 /* Deep equality by value: tables and columns compare entry by entry in order.  Where they differ
  * the path of the first difference is put into `e` (code ERR_MISMATCH). */
 NODISCARD bool model_equal(const model *a, const model *b, err *e);

@@ -24,7 +24,8 @@ enum { SELECT_RESOURCES = 16 };
 /* The zero value selects the first profile and everything in it, by function. */
 typedef struct select_opts {
     /* which profiles: the first that fits, or with `all` (and with `resource`) every one of its type */
-    str sample_type; /* "cpu", "cpu/nanoseconds", or an index "1"; empty: the one that leads (query/lead.h) */
+    str sample_type; /* "cpu", "cpu/nanoseconds", "/" of profiles without a type, or an index "1"; empty: the one that
+                         leads (query/lead.h), of those that have samples of the trace or span if one is given */
     str profile_id;                 /* hex digits, or the first of them */
     str resource[SELECT_RESOURCES]; /* "service.name=checkout": key, and a pattern for its value */
     size_t n_resources;

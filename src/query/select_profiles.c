@@ -1,5 +1,6 @@
 /* Which profiles of a model are meant. */
 #include "query/internal.h"
+#include "wire/base64.h"
 
 #include "query/lead.h"
 #include "base/buf.h"
@@ -28,9 +29,12 @@ static bool type_fits(const model *m, const profile *p, str wanted)
            str_ends(wanted, unit);
 }
 
+/* The beginning of an id; a whole one also names the other types of the profile that it was given to. */
 static bool id_fits(const profile *p, str hex)
 {
     char id[33];
+    uint8_t whole[16];
+    if (hex.n == 32 && hex_decode(hex, whole)) return profile_id_leads(p->profile_id, whole);
     hex_encode(p->profile_id, sizeof p->profile_id, id);
     for (size_t i = 0; i < hex.n; i++)
         if (i >= 32 || (hex.p[i] | (hex.p[i] >= 'A' && hex.p[i] <= 'F' ? 0x20 : 0)) != id[i])
@@ -126,6 +130,32 @@ static bool nothing_fits(const model *m, const select_opts *o, err *e)
 
 #define NO_LEAD UINT32_MAX
 
+/* A trace is looked up over all types: the one that leads has samples of it, if any has. */
+static bool mark_without_links(const model *m, const select_opts *o, bool *out, arena *a, err *e)
+{
+    uint8_t trace[16], span_id[8];
+    bool by_trace = o->trace_id.n == 32 && hex_decode(o->trace_id, trace),
+         by_span = o->span_id.n == 16 && hex_decode(o->span_id, span_id);
+    if (!by_trace && !by_span) return true; /* the sieve says what is wrong with it */
+    bool *fits = arena_new(a, bool, m->dict.links.n + 1),
+         *without = arena_new(a, bool, m->profiles.n + 1), found_some = false;
+    if (!fits || !without) return query_no_memory(e);
+    for (size_t i = 1; i < m->dict.links.n; i++) {
+        const link_ids *l = &m->dict.links.v[i];
+        fits[i] = (!by_trace || !memcmp(l->trace_id, trace, 16)) &&
+                  (!by_span || !memcmp(l->span_id, span_id, 8));
+    }
+    for (size_t i = 0; i < m->profiles.n; i++) {
+        const profile *p = &m->profiles.v[i];
+        bool found = false;
+        for (size_t k = 0; p->link && k < p->n_samples && !found; k++) found = fits[p->link[k]];
+        without[i] = !found;
+        found_some |= found && !out[i];
+    }
+    for (size_t i = 0; found_some && i < m->profiles.n; i++) out[i] |= without[i];
+    return true;
+}
+
 static bool choose_lead(const model *m, const select_opts *o, const bool *out_of, arena *a,
                         uint32_t *lead, err *e)
 {
@@ -135,6 +165,7 @@ static bool choose_lead(const model *m, const select_opts *o, const bool *out_of
         const profile *p = &m->profiles.v[i];
         out[i] = out_of[resource_of(m, p)] || !id_fits(p, o->profile_id);
     }
+    if (!mark_without_links(m, o, out, a, e)) return false;
     uint32_t found = lead_profile(m, out);
     *lead = found < m->profiles.n ? found : NO_LEAD;
     return true;

@@ -54,6 +54,10 @@ static void fill(const view *v, uint64_t start, series *out)
         const view_part *p = &v->parts.v[k];
         for (size_t i = p->first_row; i < p->first_row + p->n_rows; i++) {
             sample s = sample_at(p->m, p->p, v->rows.v[i].sample);
+            if (!s.n_times) {
+                out->n_untimed++;
+                out->untimed_sum = add_clamped(out->untimed_sum, v->rows.v[i].value, &saturated);
+            }
             for (uint32_t o = 0; o < s.n_times; o++) {
                 if (!view_has_time(p, s.times[o])) continue;
                 size_t b = (size_t)((s.times[o] - start) / out->step);
@@ -87,6 +91,17 @@ static uint64_t time_of(const view_part *p)
     return t;
 }
 
+static int64_t total_of(const view_part *p)
+{
+    int64_t total = 0;
+    for (size_t i = 0; i < p->p->n_samples; i++) {
+        sample s = sample_at(p->m, p->p, i);
+        int64_t v = sample_total(&s, NULL);
+        total = add_saturating(total, v < 0 && v > INT64_MIN ? -v : v, NULL);
+    }
+    return total;
+}
+
 static bool by_profile(const view *v, arena *a, series *out, err *e)
 {
     bool saturated = false;
@@ -108,6 +123,9 @@ static bool by_profile(const view *v, arena *a, series *out, err *e)
         out->time[k] = all[k].time;
         out->sum[k] = follows ? add_clamped(all[k].sum, -all[k - 1].sum, &saturated) : all[k].sum;
         out->count[k] = all[k].count;
+        if (!follows) continue;
+        out->replaced_sum = add_clamped(out->replaced_sum, all[k - 1].sum, &saturated);
+        out->replaced_total = add_clamped(out->replaced_total, total_of(q), &saturated);
     }
     return true;
 }

@@ -40,6 +40,11 @@ typedef struct series {
     uint64_t *time; /* begin of each bucket, Unix ns, rising */
     int64_t *sum;
     uint64_t *count; /* observations, or samples */
+    /* Samples without a timestamp beside others that have one: no bucket is theirs. */
+    int64_t untimed_sum;
+    uint64_t n_untimed;
+    /* Cumulative profiles that the next one holds: the buckets are differences, so these are not part of the sum of the buckets. */
+    int64_t replaced_sum, replaced_total; /* of what is selected, and of all absolute values */
 } series;
 
 enum { SERIES_MAX = 1 << 20 };

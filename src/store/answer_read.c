@@ -16,7 +16,7 @@ bool choose_profile(look *k, const chunk *c, size_t i, chosen *out, bool *yes, e
     *yes = false;
     if (f->skip) return true;
     profile_identity(p, f, id);
-    if (k->f.q.profile_id && memcmp(k->f.q.profile_id, id, 16) != 0) return true;
+    if (k->f.q.profile_id && !profile_id_leads(id, k->f.q.profile_id)) return true;
     if (!filter_envelope(&k->f, &c->m->resources.v[s->resource], s, &out->open, e)) return false;
     if (out->open == FILTER_NO) return true;
     if (!filter_profile(&k->f, p, &out->open, e)) return false;

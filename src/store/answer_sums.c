@@ -356,7 +356,12 @@ static bool sum_profile(summing *x, const chunk *c, size_t i, err *e)
     cover(&x->classes.v[class], &x->k.f.q, &y, p);
     told *t = x->by_series ? &x->classes.v[class].told : NULL;
     if (t) told_time(t, &x->k.f.q, p);
+    if (!p->n_samples) { /* a level of nothing */
+        bool *selected = &x->classes.v[class].selected;
+        if (!*selected && !choose_empty(&x->k, &y, selected, e)) return false;
+    }
     if (y.covered && !y.open && !y.links && !x->by_attributes) {
+        x->classes.v[class].selected = true;
         add_all(x, m, p);
         if (t) told_profile(t, m, p);
         return true;
@@ -366,6 +371,7 @@ static bool sum_profile(summing *x, const chunk *c, size_t i, err *e)
         if (!choose_sample(&x->k, &y, &x->cut, m, &s, &yes, e)) return false;
         if (!yes) continue;
         x->k.n_found++;
+        x->classes.v[class].selected = true;
         if (t) told_sample(t, &s);
         if (!x->by_attributes)
             add_dense(x, s.stack, sample_total(&s, NULL));

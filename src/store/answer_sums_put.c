@@ -8,18 +8,17 @@ static bool no_room(err *e)
 }
 
 /* Neighbours of one resource and scope share them. */
-static void put_envelope(summing *x, const sum_class *c)
+static void put_envelope(summing *x, const sum_class *c, const sum_class *before)
 {
-    const sum_class *before = c > x->classes.v ? c - 1 : NULL;
     bool same = before && (!x->by_series || resource_equal(&before->resource, &c->resource));
     if (!same) builder_resource(&x->b, x->by_series ? &c->resource : NULL);
     if (!same || (x->by_series && !scope_equal(&before->scope, &c->scope)))
         builder_scope(&x->b, x->by_series ? &c->scope : NULL);
 }
 
-static void put_class(summing *x, const sum_class *c, uint32_t first_row)
+static void put_class(summing *x, const sum_class *c, const sum_class *before, uint32_t first_row)
 {
-    put_envelope(x, c);
+    put_envelope(x, c, before);
     profile *p = builder_profile(&x->b);
     p->sample_type = c->head.sample_type;
     p->has_sample_type = c->head.has_sample_type;
@@ -48,20 +47,27 @@ bool summing_put(summing *x, err *e)
         r->next = first[r->class];
         first[r->class] = (uint32_t)i + 1;
     }
-    for (size_t i = 0; i < x->classes.n; i++) put_class(x, &x->classes.v[i], first[i]);
+    const sum_class *before = NULL;
+    for (size_t i = 0; i < x->classes.n; i++) {
+        const sum_class *c = &x->classes.v[i];
+        if (!c->selected) continue;
+        put_class(x, c, before, first[i]);
+        before = c;
+    }
     return true;
 }
 
 bool summing_put_columns(summing *x, model *m, err *e)
 {
-    size_t n = 0, at = 0;
+    size_t n = 0, at = 0, n_put = 0;
     for (size_t i = 0; i < x->classes.n; i++) n += x->classes.v[i].stacks.n;
     m->values.v = arena_array(x->a, n, sizeof *m->values.v);
     if (!m->values.v) return no_room(e);
     m->values.n = m->values.cap = n;
     for (size_t i = 0; i < x->classes.n; i++) {
         const sum_class *c = &x->classes.v[i];
-        profile *p = &m->profiles.v[i];
+        if (!c->selected) continue;
+        profile *p = &m->profiles.v[n_put++];
         p->n_samples = c->stacks.n;
         p->stack = c->stacks.v;
         p->value_span = (spans){.base = (uint32_t)at, .stride = 1};

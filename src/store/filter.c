@@ -113,7 +113,8 @@ bool filter_envelope(filter *f, const resource *r, const scope *s, filter_open_r
 
 bool filter_type(const filter *f, str type, str unit)
 {
-    return (!f->type.n || str_eq(f->type, type)) && (!f->unit.p || str_eq(f->unit, unit));
+    bool open = !f->type.n && !f->unit.p; /* "/" means profiles without a type */
+    return (open || str_eq(f->type, type)) && (!f->unit.p || str_eq(f->unit, unit));
 }
 
 /* 1 another key, 2 fits, 3 does not; 0: failed. */

@@ -23,12 +23,12 @@ bool store_main_type(store *s, store_selector *q, const store_budget *b, arena *
     if (!store_list_types(s, q, b, a, &l, answer, e)) return false;
     for (size_t i = 0; i < l.n; i++)
         if (l.v[i].n_samples && leads(&l.v[i], main)) main = &l.v[i];
-    /* What a selector cannot say stays open. */
-    if (!main || !main->type.n || memchr(main->type.p, '/', main->type.n)) return true;
+    /* What a selector cannot say stays open.  A profile without a type is "/unit", or "/". */
+    if (!main || (main->type.n && memchr(main->type.p, '/', main->type.n))) return true;
     size_t n = main->type.n + 1 + main->unit.n;
     char *text = arena_alloc(a, n);
     if (!text) return err_set(e, ERR_LIMIT, "the memory budget is spent");
-    memcpy(text, main->type.p, main->type.n);
+    if (main->type.n) memcpy(text, main->type.p, main->type.n);
     text[main->type.n] = '/';
     if (main->unit.n) memcpy(text + main->type.n + 1, main->unit.p, main->unit.n);
     q->type = (str){text, n};

@@ -368,9 +368,20 @@ bool look_over(look *k, const world *w)
     return true;
 }
 
+/* Types of one profile lie in blocks of their own, each marked by an id that was derived from the profile's. */
+static bool marks_have_profile(str marks, const uint8_t whole[16])
+{
+    uint8_t id[16];
+    for (size_t k = 0; k < PROFILE_ID_TYPES; k++) {
+        profile_id_derive(whole, k, id);
+        if (marks_have(marks, mark_of(MARK_PROFILE, id, 16))) return true;
+    }
+    return false;
+}
+
 static bool marks_fit(const store_selector *q, str marks)
 {
-    return (!q->profile_id || marks_have(marks, mark_of(MARK_PROFILE, q->profile_id, 16))) &&
+    return (!q->profile_id || marks_have_profile(marks, q->profile_id)) &&
            (!q->trace_id || marks_have(marks, mark_of(MARK_TRACE, q->trace_id, 16))) &&
            (!q->span_id || marks_have(marks, mark_of(MARK_SPAN, q->span_id, 8)));
 }

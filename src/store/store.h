@@ -159,8 +159,8 @@ typedef struct store_matcher {
 typedef struct store_selector {
     const store_matcher *matchers;
     size_t n_matchers;
-    str type;                                       /* "cpu" or "cpu/nanoseconds" */
-    uint64_t start, end;                            /* Unix ns, [start, end); 0: open */
+    str type;            /* "cpu", "cpu/nanoseconds", "/" of profiles without a type; empty: any */
+    uint64_t start, end; /* Unix ns, [start, end); 0: open */
     const uint8_t *trace_id, *span_id, *profile_id; /* 16, 8 and 16 bytes; NULL: any */
 } store_selector;
 

@@ -9,7 +9,8 @@ typedef struct sum_class {
     profile head; /* strings of the result */
     resource resource;
     scope scope;
-    told told; /* by_series */
+    told told;     /* by_series */
+    bool selected; /* some of it was; otherwise it is not part of the result */
     uint64_t first,
         last; /* its own profiles cover, cut to the range; first > last: there are none */
     /* What is in use at a time is not added up: a newer profile of the series takes the place of what there is. */

@@ -47,6 +47,7 @@
 #define KILN_ATTR_TIME_EPOCH "kiln.time.epoch"                           /* profile */
 #define KILN_ATTR_TIME_OFFSET "kiln.time.offset"                         /* profile, int, ns */
 #define KILN_ATTR_TIME_DATE "kiln.time.date"                             /* profile, int, Unix ns */
+#define KILN_ATTR_DROPPED_ATTRIBUTES "kiln.dropped_attributes"           /* sample, int */
 #define KILN_ATTR_EVENT_INTERVAL "kiln.event.interval"                   /* profile, bool */
 #define KILN_ATTR_EVENT_CATEGORY "kiln.event.category"                   /* location */
 #define KILN_ATTR_EVENT_ARGS "kiln.event.args"                           /* sample */
@@ -58,6 +59,7 @@
 #define KILN_ATTR_FRAME_ANNOTATION "kiln.frame.annotation"               /* location */
 #define KILN_ATTR_VALUE_SCALE "kiln.value_scale"                         /* profile, int */
 #define KILN_ATTR_THREAD_WCHAN "kiln.thread.wchan"                       /* sample */
+#define KILN_ATTR_THREAD_STATE "kiln.thread.state"                       /* sample */
 #define KILN_ATTR_STACK_TRUNCATED "kiln.stack.truncated"                 /* sample, bool */
 #define KILN_ATTR_SAMPLES_LOST "kiln.samples_lost"                       /* profile, int */
 #define KILN_ATTR_JFR_EVENT "kiln.jfr.event"                             /* profile */

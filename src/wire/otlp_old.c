@@ -265,7 +265,7 @@ static bool emit(old *o, old_profile *p, bool alone)
         to->time_unix_nano = p->time;
         to->duration_nano = p->duration;
         to->dropped_attributes_count = p->dropped_attributes_count;
-        if (p->id.n) memcpy(to->profile_id, p->id.p, sizeof to->profile_id);
+        if (p->id.n) profile_id_derive((const uint8_t *)p->id.p, k, to->profile_id);
         if (k == 0) {
             to->original_payload_format = p->payload_format;
             to->original_payload = p->payload;

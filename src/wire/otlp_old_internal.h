@@ -125,6 +125,8 @@ typedef struct old_profile {
 
 bool old_limit(old *o); /* ERR_LIMIT; always false */
 
+/* Counts a window that ends before it starts; it has no duration. */
+void old_end_before_start(old *o, uint64_t start, uint64_t end);
 /* Counts a loss; only the first of its kind in this message formats its path. */
 void old_note(old *o, loss_concept c, const char *carried_as, str value, const char *fmt, ...)
     PRINTF(5, 6);

@@ -25,6 +25,16 @@ void old_note(old *o, loss_concept c, const char *carried_as, str value, const c
     ledger_add(o->ledger, STAGE_READ, c, carried_as, path, value);
 }
 
+void old_end_before_start(old *o, uint64_t start, uint64_t end)
+{
+    char value[64];
+    char *box = strrchr(o->where, '.'); /* the container of a v1.3 Profile has these fields */
+    if (box && !strcmp(box, ".profile")) *box = '\0';
+    snprintf(value, sizeof value, "%" PRIu64 ", %" PRIu64 " ns before the start", end, start - end);
+    old_note(o, LOSS_TIME, NULL, str_of(value), "end_time_unix_nano");
+    if (box && !*box) *box = '.';
+}
+
 /* ---- small readers ---- */
 
 bool old_piece(old *o, arena *a, pb_cur *c, const pb_field *f, const char *name, pieces *to)

@@ -470,8 +470,8 @@ static void resolve_time(old *o, old_profile *p)
     if (p->end && p->end >= p->time) {
         p->duration = p->end - p->time;
         differ |= duration && duration != p->duration;
-    } else {
-        differ |= p->end != 0;
+    } else if (p->end) {
+        old_end_before_start(o, p->time, p->end);
     }
     if (differ) old_note(o, LOSS_TIME, NULL, (str){0}, "time_nanos");
 }

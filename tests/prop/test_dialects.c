@@ -91,6 +91,7 @@ static void season(rng *r, model *m)
                                         KILN_ATTR_EVENT_UNIT,
                                         KILN_ATTR_EVENT_INTERVAL,
                                         KILN_ATTR_EVENT_DURATION,
+                                        KILN_ATTR_DROPPED_ATTRIBUTES,
                                         "ns",
                                         "nanoseconds",
                                         "1",
@@ -106,13 +107,21 @@ static void season(rng *r, model *m)
         if (t->value.kind == ANY_STRING && one_in(r, 2))
             t->value = (any){.kind = ANY_STRING, .n = (uint32_t)v.n, .s = v.p};
     }
-    for (size_t i = 0; i < m->profiles.n; i++) /* several types of one measurement */
+    size_t nth = 0;
+    for (size_t i = 0; i < m->profiles.n; i++) { /* several types of one measurement */
+        nth++;
         if (i && one_in(r, 2) && m->profiles.v[i].scope == m->profiles.v[i - 1].scope) {
             value_type type = m->profiles.v[i].sample_type;
             m->profiles.v[i] = m->profiles.v[i - 1];
             m->profiles.v[i].sample_type = type;
             m->profiles.v[i].original_payload = m->profiles.v[i].original_payload_format = (str){0};
+            if (!one_in(r, 4)) /* otherwise two of one id, which stay two */
+                profile_id_derive(m->profiles.v[i - nth].profile_id, nth,
+                                  m->profiles.v[i].profile_id);
+        } else {
+            nth = 0;
         }
+    }
 }
 
 /* A time that clocks can hold. */

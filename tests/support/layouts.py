@@ -59,6 +59,29 @@ def profile(p, old):
             'samples': sorted((sample(s, old) for s in p['samples']), key=text)}
 
 
+def scattered(k):
+    """SplitMix64, as profile_id_derive of src/model/model.c has it."""
+    full = (1 << 64) - 1
+    z = k * 0x9e3779b97f4a7c15 & full
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9 & full
+    z = (z ^ z >> 27) * 0x94d049bb133111eb & full
+    return z ^ z >> 31
+
+
+def lead_back(found):
+    """A profile of several types has one id; of the profiles that kiln makes of it each has its own, which leads back to that one."""
+    ids = {x['profile']['profile_id'] for x in found if x['profile']['profile_id']}
+    whole = {}
+    for i in ids:
+        for k in range(1, 32):
+            halves = (int(i[:16], 16) + scattered(2 * k), int(i[16:], 16) + scattered(2 * k + 1))
+            derived = ''.join('%016x' % (h & (1 << 64) - 1) for h in halves)
+            if derived in ids:
+                whole[derived] = i
+    for x in found:
+        x['profile']['profile_id'] = whole.get(x['profile']['profile_id'], x['profile']['profile_id'])
+
+
 def profiles(facts, old):
     """Every profile with its resource and scope, in an order that depends on nothing else."""
     out = []
@@ -68,6 +91,8 @@ def profiles(facts, old):
             scope = {k: s[k] for k in ('name', 'version', 'schema_url', 'dropped_attributes_count')}
             out += [{'resource': about, 'scope': {**scope, 'attributes': plain(s['attributes'])}, 'profile': profile(p, old)}
                     for p in s['profiles']]
+    if old:
+        lead_back(out)
     return sorted(out, key=lambda x: (x['profile']['profile_id'], x['profile']['sample_type'], text(x)))
 
 

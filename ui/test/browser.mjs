@@ -319,6 +319,22 @@ async function person() {
             'tabs',
         );
     });
+    await check('comments, temporality, attributes and the original file are shown', async () => {
+        const said = join(dir, 'said.html');
+        run('flame', join(src, 'tests/fixtures/seeds/b.otep239'), '-o', said);
+        await open(page, said);
+        same(
+            (await page.$$eval('[data-comment]', (c) => c.map((e) => e.textContent))).join('|'),
+            'a human comment|second comment',
+            'comments',
+        );
+        must(await page.isVisible('[data-comment]'), 'the comments cannot be seen');
+        await textIs(page, '[data-temporality]', /cumulative/, 'no temporality');
+        await textIs(page, '[data-original]', /jfr, 15/, 'no word of the original file');
+        await textIs(page, '[data-attribute="abc.com/score"]', /10\.239/, 'no attribute');
+        await open(page, html);
+        same(await page.$('[data-about]'), null, 'a profile that says nothing has a panel');
+    });
     await check('a million boxes: zoom and search (reported, not asserted)', () => million(page));
 }
 

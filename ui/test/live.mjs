@@ -21,6 +21,7 @@ import {
     result,
     same,
     skip,
+    src,
     textIs,
     themeIs,
     there,
@@ -215,6 +216,17 @@ async function person(url) {
         await totalIs(page, top(example).total, 'the profile');
         await page.goBack();
         await there(page, '[data-profile]', 'back is not back');
+    });
+    await check('comments and the original file: in the list, and with the one profile', async () => {
+        await put(url, join(src, 'tests/fixtures/seeds/b.otep239'));
+        await open(page, url, `${ALL}&page=profiles`);
+        await page.click('tr:has-text("svcb"):has-text("cpu") [data-do=about]');
+        await textIs(page, '[data-said] [data-comment]', /a human comment/, 'no comment in the list');
+        await textIs(page, '[data-said] [data-original]', /jfr, 15/, 'no original file in the list');
+        await page.click('tr:has-text("svcb"):has-text("cpu") button');
+        await textIs(page, '[data-about] [data-comment]', /a human comment/, 'no comment above the flame graph');
+        await textIs(page, '[data-about] [data-temporality]', /cumulative/, 'no temporality');
+        await shot(page, 'about');
     });
     await check('health: senders, layouts, store', async () => {
         await page.click('[data-goto=health]');

@@ -7,6 +7,7 @@ import { EVERYTHING, hull, lastOf, moves, rangeText, readTime, resolve, spanText
 import { NO_IDS, brokenAddress, halves, linkedIds, readAddress, readIds, spanBefore, writeAddress } from '../src/live/selection';
 import { readSelector, valueOf, withLabels, withValue, writeSelector } from '../src/live/selector';
 import { stackWeights, noFilter } from '../src/model/filter';
+import { aboutFrom, aboutOf, saysNothing } from '../src/model/about';
 import { fold } from '../src/model/fold';
 import { heatOf } from '../src/model/heat';
 import { Session } from '../src/model/session';
@@ -278,4 +279,50 @@ test('profiles of one type are looked at as one', () => {
     );
     assert.equal(new Session(set, one).tree(0, noFilter, 'absolute', 'name').baseTotal, 15);
     assert.equal(fold(one).profiles[0], one.profiles[0]);
+});
+
+test('what a profile says: comments of both kinds, temporality, attributes, the original file', () => {
+    const said = aboutFrom(
+        [
+            { key: 'pprof.profile.comment', value: ['one', 'two'] },
+            { key: 'pprof.profile.comment.0', value: 'three' },
+            { key: 'pprof.profile.comments', value: 'not one' },
+            { key: 'kiln.aggregation_temporality', value: 'cumulative' },
+            { key: 'limit', value: 7, unit: 'By' },
+        ],
+        { format: 'jfr', bytes: 15 },
+    );
+    assert.deepEqual(said, {
+        comments: ['one', 'two', 'three'],
+        temporality: 'cumulative',
+        attributes: [
+            { key: 'pprof.profile.comments', text: 'not one' },
+            { key: 'limit', text: '7 By' },
+        ],
+        original: 'jfr, 15 B',
+    });
+    assert.ok(saysNothing(aboutFrom([], { format: '', bytes: 0 })));
+});
+
+test('fold: comments of all, other attributes only where all agree', () => {
+    const strings = ['', 'f', 'pprof.profile.comment', 'host', 'cpu', 'ns'];
+    const set = decode(
+        profilesData(
+            strings,
+            [[1]],
+            [new Message().int(1, 1).packed(4, [5])],
+            [
+                ['pprof.profile.comment', 'a'],
+                ['pprof.profile.comment', 'b'],
+                ['host', 'h'],
+            ],
+        ),
+        'x',
+    );
+    const with_ = (attributes: number[]) => ({ ...set.profiles[0], attributes });
+    const folded = fold({ ...set, profiles: [with_([1, 3]), with_([2, 3]), with_([2])] });
+    assert.deepEqual(aboutOf(folded, folded.profiles[0]).comments, ['a', 'b']);
+    assert.deepEqual(aboutOf(folded, folded.profiles[0]).attributes, []);
+    const agree = fold({ ...set, profiles: [with_([1, 3]), with_([2, 3])] });
+    assert.deepEqual(aboutOf(agree, agree.profiles[0]).attributes, [{ key: 'host', text: 'h' }]);
 });

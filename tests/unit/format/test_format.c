@@ -403,6 +403,76 @@ static void test_names(void **state)
     assert_null(format_detect(STR("plain text")));
 }
 
+/* The input as it came, under the specification's name or ours; pprof only when asked for twice. */
+static void test_keeps_the_original(void **state)
+{
+    (void)state;
+    static const char speedscope[] =
+        "{\"$schema\":\"https://www.speedscope.app/"
+        "file-format-schema.json\",\"shared\":{\"frames\":"
+        "[{\"name\":\"f\"}]},\"profiles\":[{\"type\":\"sampled\",\"name\":\"p\",\"unit\":\"none\","
+        "\"startValue\":0,\"endValue\":1,\"samples\":[[0]],\"weights\":[1]}]}";
+    static const char chrome[] =
+        "[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1}]";
+    /* sample_type {samples, count}, one sample, no location */
+    static const char pprof[] = "\x0a\x04\x08\x01\x10\x02\x12\x03\x12\x01\x05"
+                                "\x32\x00\x32\x07samples\x32\x05"
+                                "count";
+    static const struct {
+        str in;
+        unsigned asked;
+        const char *name; /* NULL: not kept */
+    } cases[] = {
+        {{"main;work 3\n", 12}, 1, "folded"},
+        {{speedscope, sizeof speedscope - 1}, 1, "speedscope"},
+        {{speedscope, sizeof speedscope - 1}, 0, NULL},
+        {{chrome, sizeof chrome - 1}, 1, "chrome"},
+        {{pprof, sizeof pprof - 1}, 1, NULL},
+        {{pprof, sizeof pprof - 1}, 2, "pprof"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        arena a = {0};
+        err e = {0};
+        document d;
+        ledger l = {0};
+        read_opts o = {.keep_original = cases[i].asked, .ledger = &l};
+        if (!format_read(cases[i].in, &o, &a, &d, &e)) fail_msg("case %zu: %s", i, e.msg);
+        const profile *p = &d.model.profiles.v[0];
+        str name = str_of(cases[i].name ? cases[i].name : "");
+        assert_true(str_eq(p->original_payload_format, name));
+        assert_true(str_eq(p->original_payload, cases[i].name ? cases[i].in : (str){0}));
+        for (size_t k = 1; k < d.model.profiles.n; k++)
+            assert_int_equal(d.model.profiles.v[k].original_payload.n, 0);
+        arena_free(&a);
+    }
+}
+
+/* What a reader could not carry is in the original file; a file that was cut stays damaged. */
+static void test_original_carries_losses(void **state)
+{
+    (void)state;
+    static const char trace[] =
+        "[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1},"
+        "{\"ph\":\"s\",\"name\":\"flow\",\"id\":1,\"ts\":1,\"pid\":1,\"tid\":1}";
+    for (unsigned keep = 0; keep < 2; keep++) {
+        arena a = {0};
+        err e = {0};
+        document d;
+        ledger l = {0};
+        read_opts o = {.keep_original = keep, .ledger = &l};
+        if (!format_read(str_of(trace), &o, &a, &d, &e)) fail_msg("%s", e.msg);
+        size_t lost = 0, carried = 0;
+        for (size_t i = 0; i < l.n; i++) {
+            lost += l.v[i].concept == LOSS_EVENT && !l.v[i].carried_as;
+            carried += l.v[i].concept == LOSS_EVENT && l.v[i].carried_as &&
+                       !strcmp(l.v[i].carried_as, "original_payload");
+        }
+        assert_int_equal(lost, !keep);
+        assert_int_equal(carried, keep);
+        arena_free(&a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +484,8 @@ int main(void)
         cmocka_unit_test(test_unknown_and_empty_is_not_fine),
         cmocka_unit_test(test_zeros_and_names),
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_keeps_the_original),
+        cmocka_unit_test(test_original_carries_losses),
         cmocka_unit_test(test_payloads_of_any_format),
         cmocka_unit_test(test_forced_inside_frames),
     };

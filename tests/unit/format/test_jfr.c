@@ -42,9 +42,11 @@ static void test_keeps_the_original(void **state)
     jm m = example(false);
     arena a = {0};
     err e = {0};
-    model out;
+    document d;
     ledger l = {0};
-    assert_ok(read_it(&m, &(read_opts){.keep_original = true, .ledger = &l}, &a, &out, &e), &e);
+    read_opts o = {.keep_original = 1, .ledger = &l};
+    assert_ok(format_read(buf_view(&m.out), &o, &a, &d, &e), &e);
+    model out = d.model;
     assert_true(str_eq(out.profiles.v[0].original_payload_format, STR("jfr")));
     assert_true(str_eq(out.profiles.v[0].original_payload, buf_view(&m.out)));
     assert_u64(out.profiles.v[1].original_payload.n, 0);

@@ -129,7 +129,16 @@ static void types_of_two_profiles(void **state)
         VALUES(&r, 1, 2, 5, 4); /* 9 over two timestamps */
         assert_str(any_str(profile_attr(&r, 1, KILN_ATTR_TIMESTAMP_VALUES)), "spread");
         assert_null(profile_attr(&r, 4, KILN_ATTR_TIMESTAMP_VALUES));
-        for (size_t i = 0; i < 4; i++) assert_int_equal(r.m.profiles.v[i].profile_id[0], 0x90);
+        const uint8_t *whole = r.m.profiles.v[0].profile_id;
+        assert_int_equal(whole[0], 0x90);
+        for (size_t i = 0; i < 4;
+             i++) { /* P-52: each has an id of its own, which leads to the first */
+            const uint8_t *id = r.m.profiles.v[i].profile_id;
+            assert_true(profile_id_leads(id, whole));
+            for (size_t k = 0; k < i; k++)
+                assert_memory_not_equal(id, r.m.profiles.v[k].profile_id, 16);
+        }
+        assert_false(profile_id_leads(r.m.profiles.v[4].profile_id, whole));
         done(&r, NULL);
         free(p);
     }

@@ -1,4 +1,5 @@
 // One state of a selection as the server has it: what there is to choose from, the chart over it, and the profile itself.
+import { About } from '../model/about';
 import { Session } from '../model/session';
 import { Dataset } from '../otlp/types';
 import { Loaded, fromExport } from '../source';
@@ -10,6 +11,7 @@ import {
     countsOf,
     labelValues,
     observations,
+    saidBy,
     seriesOf,
     storedOf,
     sumOf,
@@ -21,6 +23,7 @@ import { Selection, spanBefore, SHIFTS } from './selection';
 import { EVERY, Selector, readSelector, valueOf, withValue, writeSelector } from './selector';
 
 export const SERVICE = 'service.name';
+export const PROFILE_ID = 'profile_id';
 /** With their times so many observations are some 10 MB on the way and draw without a pause. */
 export const MOST_OBSERVATIONS = 400_000;
 
@@ -46,6 +49,7 @@ export interface Answer {
     observations: number;
     sum: number; // of the span, also when a part of it is chosen
     session: Session | null;
+    said: About | null; // by the one profile that is selected
     timed: boolean; // the session has the time of each observation, as far as senders gave it
     failed: string; // why the profile itself could not be had
     withoutBase: boolean; // a comparison was asked for, and there is nothing to compare with
@@ -150,6 +154,7 @@ export async function load(sel: Selection, wish: Wish, now: number, signal: Abor
         observations: 0,
         sum: 0,
         session: null,
+        said: null,
         timed: false,
         failed: '',
         withoutBase: false,
@@ -176,6 +181,8 @@ export async function load(sel: Selection, wish: Wish, now: number, signal: Abor
         nameOf(chosen),
         base && { get: bytesOf(base.selector, base.span, null, true, signal), name: base.name },
     );
+    const one = valueOf(chosen, PROFILE_ID),
+        said = one === null ? null : await saidBy(one, chosen.type, signal).catch(() => null); // gone by now, perhaps
     let loaded: Loaded;
     try {
         loaded = (await source.load())!;
@@ -194,6 +201,7 @@ export async function load(sel: Selection, wish: Wish, now: number, signal: Abor
         ...chart,
         stored: session ? stored : (stored ?? (await everything())),
         session,
+        said,
         timed,
         withoutBase: sel.against !== null && !hasBase,
     };

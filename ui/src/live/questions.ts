@@ -1,6 +1,8 @@
 // The answers of docs/query-api.md that this page wants, and the questions for them. Times of answers are Unix ns as JSON numbers: good
 // to a quarter of a microsecond here, which is finer than a chart.
+import { About, aboutFrom } from '../model/about';
 import { leadRank } from '../model/lead';
+import { Value } from '../otlp/types';
 import { getJson } from './client';
 import { Span, writeTime } from './range';
 import { EVERY, Selector, writeSelector } from './selector';
@@ -96,6 +98,21 @@ export const profilesOf = (
     signal?: AbortSignal,
 ): Promise<{ series: Series[]; profiles: ProfileRow[] }> => getJson('profiles', { ...where(s, span), limit }, signal);
 
+interface OneProfile {
+    type: string;
+    unit: string;
+    attributes: Record<string, Value>;
+    original: { format: string; bytes: number };
+}
+
+/** What a profile says about itself. Profiles of one id differ in their type; the original file is kept with one of them. */
+export async function saidBy(id: string, type: string, signal?: AbortSignal): Promise<About | null> {
+    const { profiles } = await getJson<{ profiles: OneProfile[] }>(`profiles/${encodeURIComponent(id)}`, {}, signal),
+        p = profiles.find((q) => `${q.type}/${q.unit}` === type) ?? profiles[0],
+        kept = profiles.find((q) => q.original.bytes > 0) ?? p;
+    return p ? aboutFrom(Object.entries(p.attributes).map(([key, value]) => ({ key, value })), kept.original) : null;
+}
+
 export interface StoreFile {
     name: string;
     corrupt: boolean;
@@ -177,7 +194,8 @@ export function typesOf(list: Series[]): { type: string; unit: string }[] {
     }
     const by = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
     return [...kinds.values()].sort(
-        (a, b) => leadRank(a.type) - leadRank(b.type) || b.samples - a.samples || by(a.type, b.type) || by(a.unit, b.unit));
+        (a, b) =>
+            Number(b.samples > 0) - Number(a.samples > 0) || leadRank(a.type) - leadRank(b.type) || b.samples - a.samples || by(a.type, b.type) || by(a.unit, b.unit));
 }
 
 /** The newest part of the range with at most so many observations, or its last step when that has more; null: it has but one. */

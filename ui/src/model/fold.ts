@@ -1,5 +1,6 @@
 // Profiles of one type as one: what was received in pieces is looked at as a whole. They share a dictionary, so columns are joined.
-import { Dataset, Profile, Resource } from '../otlp/types';
+import { Dataset, Dictionary, Profile, Resource } from '../otlp/types';
+import { isComment } from './about';
 import { valueText } from './filter';
 import { leadRank } from './lead';
 
@@ -31,7 +32,18 @@ function joinOffsets(parts: Uint32Array[]): Uint32Array {
 const floats = (n: number) => new Float64Array(n),
     ints = (n: number) => new Uint32Array(n);
 
-function joined(list: Profile[], resource: number): Profile {
+/** What all of them say, and the comments of each. */
+function saidOf(list: Profile[], d: Dictionary): number[] {
+    const text = (i: number) => `${d.attributes[i].key}=${valueText(d.attributes[i].value)}`,
+        out = new Map<string, number>(),
+        others = list.slice(1).map((p) => new Set(p.attributes.map(text)));
+    for (const i of list[0].attributes) if (others.every((o) => o.has(text(i)))) out.set(text(i), i);
+    for (const p of list)
+        for (const i of p.attributes) if (isComment(d.strings.get(d.attributes[i].key))) out.set(text(i), i);
+    return [...out.values()];
+}
+
+function joined(list: Profile[], resource: number, d: Dictionary): Profile {
     const first = list.reduce((a, p) => (p.startUnixNs < a ? p.startUnixNs : a), list[0].startUnixNs);
     const end = list.reduce((a, p) => Math.max(a, Number(p.startUnixNs - first) + p.durationNs), 0);
     const scopes = new Set(list.map((p) => p.scope));
@@ -40,6 +52,8 @@ function joined(list: Profile[], resource: number): Profile {
         id: '',
         resource,
         scope: scopes.size === 1 ? list[0].scope : '',
+        attributes: saidOf(list, d),
+        original: { format: '', bytes: 0 },
         startUnixNs: first,
         durationNs: end,
         n: list.reduce((n, p) => n + p.n, 0),
@@ -98,7 +112,7 @@ export function fold(set: Dataset): Dataset {
         }
         const resources = [...new Set(list.map((p) => p.resource))].map((i) => set.resources[i]);
         out.resources.push(common(resources));
-        out.profiles.push(joined(list, out.resources.length - 1));
+        out.profiles.push(joined(list, out.resources.length - 1, set.dict));
     }
     out.profiles.sort((a, b) => leadRank(a.type) - leadRank(b.type) || b.n - a.n);
     return out;

@@ -134,7 +134,8 @@ function valueType(c: Cursor): [number, number] {
 
 function profile(c: Cursor, d: Dictionary, clock: Clock, resource: number, scope: string): Profile {
     const s = new Samples(clock),
-        attributes: number[] = [];
+        attributes: number[] = [],
+        original = { format: '', bytes: 0 };
     let type = [0, 0],
         periodType = [0, 0],
         period = 0,
@@ -167,6 +168,12 @@ function profile(c: Cursor, d: Dictionary, clock: Clock, resource: number, scope
             case 7:
                 id = hex(c.bytes());
                 break;
+            case 9:
+                original.format = utf8.decode(c.bytes());
+                break;
+            case 10:
+                original.bytes = c.bytes().length;
+                break;
             case 11:
                 indices(c, (i) => attributes.push(i));
                 break;
@@ -189,6 +196,7 @@ function profile(c: Cursor, d: Dictionary, clock: Clock, resource: number, scope
         resource,
         scope,
         attributes,
+        original,
         n: s.stack.n,
         stack: s.stack.done(),
         link: s.link.done(),
@@ -216,6 +224,7 @@ function clampIndices(set: Dataset): void {
         clamp(p.stack, d.stacks.n);
         clamp(p.link, d.links.length);
         clamp(p.attribute, d.attributes.length);
+        p.attributes = p.attributes.filter((i) => i > 0 && i < d.attributes.length);
     }
 }
 

@@ -69,6 +69,7 @@ export interface Profile {
     resource: number;
     scope: string;
     attributes: number[];
+    original: { format: string; bytes: number }; // the file it was made from; the bytes themselves stay in the message
 
     n: number; // samples
     stack: Uint32Array;

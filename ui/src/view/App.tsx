@@ -2,12 +2,14 @@
 import { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ColorBy, palettes } from '../draw/palette';
+import { About, aboutOf } from '../model/about';
 import { LabelFilter } from '../model/filter';
 import { hasLabels, hasTime, Session } from '../model/session';
 import { tableOf } from '../model/table';
 import { follow, matchedTotal, pathOf } from '../model/tree';
 import { leadProfile } from '../model/lead';
 import { State, View, Wish, needsTimes, readFragment, writeFragment } from '../state';
+import { AboutProfile } from './About';
 import { Breadcrumbs } from './Breadcrumbs';
 import { ChartView } from './ChartView';
 import { Details } from './Details';
@@ -27,6 +29,7 @@ export type Patch = Partial<State>;
 /** What surrounds the viewer when its data come from a server, which has more of them than were sent. */
 export interface Around {
     about: string[]; // what was selected, for people
+    said: About | null; // by the one profile that is selected; sums do not say it
     theme: State['theme'];
     onTheme(t: State['theme']): void;
     /** What the views want of the server besides sums. A part of the time that is chosen comes from there. */
@@ -86,6 +89,7 @@ export function App({ session, around }: { session: Session; around?: Around }) 
     const theme = printing ? 'light' : state.theme === 'auto' ? (dark ? 'dark' : 'light') : state.theme,
         palette = palettes[theme];
     const profile = session.profiles[state.profile];
+    const said = useMemo(() => around?.said ?? aboutOf(session.main.set, profile), [session, profile, around?.said]);
     const views = useMemo(() => availableViews(session, state.profile, !!around), [session, state.profile]);
     const colors = useMemo(() => availableColors(session), [session]);
     const view = views.includes(state.view) ? state.view : 'flame';
@@ -178,6 +182,7 @@ export function App({ session, around }: { session: Session; around?: Around }) 
                 about={around?.about ?? null}
                 whole={around ? around.whole : Number(profile.total)}
             />
+            <AboutProfile about={said} />
             <Toolbar session={session} state={state} view={view} colors={colors} color={color} patch={patch} />
             {around &&
                 compared &&

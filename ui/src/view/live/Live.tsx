@@ -164,6 +164,7 @@ export function Live() {
     };
     const around: Around = {
         about: answer?.span ? [`${spanText(answer.span)} UTC`, `${count(answer.observations)} observations`] : [],
+        said: answer?.said ?? null,
         theme: choice,
         onTheme: changeTheme,
         onWish: wishedHere,

@@ -1,10 +1,13 @@
 // What was received, one by one, the newest first.
+import { Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { SERVICE } from '../../live/load';
-import { ProfileRow, Series, profilesOf } from '../../live/questions';
+import { PROFILE_ID, SERVICE } from '../../live/load';
+import { ProfileRow, Series, profilesOf, saidBy } from '../../live/questions';
 import { EVERYTHING, Span, absolute, atLeast } from '../../live/range';
 import { Selection } from '../../live/selection';
+import { About, saysNothing } from '../../model/about';
 import { count, duration, utc } from '../../model/units';
+import { AboutProfile } from '../About';
 
 const MOST = 200;
 
@@ -20,7 +23,36 @@ export interface ProfilesProps {
 
 const when = (ns: number) => utc(BigInt(Math.round(ns / 1e6)) * 1000000n);
 
+/** Comments, attributes and the original file of one profile, asked for when somebody wants to see them. */
+function SaidRow({ id, type, columns }: { id: string; type: string; columns: number }) {
+    const [said, setSaid] = useState<About | null>(null),
+        [failed, setFailed] = useState('');
+    useEffect(() => {
+        const stop = new AbortController();
+        saidBy(id, type, stop.signal).then(setSaid, (e) => !stop.signal.aborted && setFailed((e as Error).message));
+        return () => stop.abort();
+    }, [id, type]);
+    return (
+        <tr data-said={id}>
+            <td class="text" colSpan={columns}>
+                {failed ? (
+                    `This cannot be shown: ${failed}.`
+                ) : !said ? (
+                    'Asking the server …'
+                ) : saysNothing(said) ? (
+                    'No comments, no attributes, no original file.'
+                ) : (
+                    <AboutProfile about={said} />
+                )}
+            </td>
+        </tr>
+    );
+}
+
+const COLUMNS = 9;
+
 export function ProfilesPage(p: ProfilesProps) {
+    const [opened, setOpened] = useState('');
     const [found, setFound] = useState<{ series: Series[]; profiles: ProfileRow[] } | null>(null);
     const { matchers } = p.sel.selector,
         key = JSON.stringify([matchers, p.sel.range]);
@@ -40,7 +72,7 @@ export function ProfilesPage(p: ProfilesProps) {
             page: 'explore',
             against: null,
             range: r.time ? absolute(atLeast([from, to], 1000)) : EVERYTHING, // its own clock, or that of the arrival
-            selector: { type: `${s.type}/${s.unit}`, matchers: [{ key: 'profile_id', op: '=', value: r.id }] },
+            selector: { type: `${s.type}/${s.unit}`, matchers: [{ key: PROFILE_ID, op: '=', value: r.id }] },
         });
     };
     if (!found) return p.failed ? null : <p class="empty big">Asking the server …</p>;
@@ -67,26 +99,43 @@ export function ProfilesPage(p: ProfilesProps) {
                             <th class="text">Came as</th>
                             <th class="text">From</th>
                             <th>Losses</th>
+                            <th class="text">About</th>
                         </tr>
                     </thead>
                     <tbody>
                         {found.profiles.map((r) => {
                             const s = found.series[r.series];
+                            const key = `${r.id}${r.series}`;
                             return (
-                                <tr key={`${r.id}${r.series}`} data-profile={r.id}>
-                                    <td>
-                                        <button class="link" onClick={() => show(r, s)}>
-                                            {when(r.time) || when(r.received)}
-                                        </button>
-                                    </td>
-                                    <td class="number">{r.duration ? duration(r.duration) : ''}</td>
-                                    <td class="text">{String(s.resource[SERVICE] ?? '')}</td>
-                                    <td class="text">{s.type || s.unit}</td>
-                                    <td class="number">{count(r.samples)}</td>
-                                    <td class="text">{r.recognised}</td>
-                                    <td class="text">{r.sender}</td>
-                                    <td class={r.losses ? 'number bad' : 'number'}>{r.losses || ''}</td>
-                                </tr>
+                                <Fragment key={key}>
+                                    <tr data-profile={r.id}>
+                                        <td>
+                                            <button class="link" onClick={() => show(r, s)}>
+                                                {when(r.time) || when(r.received)}
+                                            </button>
+                                        </td>
+                                        <td class="number">{r.duration ? duration(r.duration) : ''}</td>
+                                        <td class="text">{String(s.resource[SERVICE] ?? '')}</td>
+                                        <td class="text">{s.type || s.unit}</td>
+                                        <td class="number">{count(r.samples)}</td>
+                                        <td class="text">{r.recognised}</td>
+                                        <td class="text">{r.sender}</td>
+                                        <td class={r.losses ? 'number bad' : 'number'}>{r.losses || ''}</td>
+                                        <td class="text">
+                                            <button
+                                                class="link"
+                                                data-do="about"
+                                                aria-expanded={opened === key}
+                                                onClick={() => setOpened(opened === key ? '' : key)}
+                                            >
+                                                {opened === key ? 'less' : 'more'}
+                                            </button>
+                                        </td>
+                                    </tr>
+                                    {opened === key && (
+                                        <SaidRow id={r.id} type={`${s.type}/${s.unit}`} columns={COLUMNS} />
+                                    )}
+                                </Fragment>
                             );
                         })}
                     </tbody>
