@@ -15,10 +15,8 @@
 /* ---- samples: what one can be ---- */
 
 typedef enum b_kind {
-    B_ONE,    /* one value a type, any number of times */
-    B_NONE,   /* times only */
-    B_PAIRED, /* as many values as times: one type only */
-    B_SPLIT,  /* another number of values than of times: a sample each value */
+    B_ONE,   /* one value a type, any number of times */
+    B_SPLIT, /* a sample each observation: every sample has one value for each type */
 } b_kind;
 
 /* The values that a reader makes of `v` and n times when it spreads (wire/otlp_old.h). */
@@ -51,11 +49,9 @@ static bool gathered(const dw *w, const profile *p, const sample *s, bool multi,
 
 static b_kind kind_of(const dw *w, const profile *p, const sample *s, bool multi, int64_t *v)
 {
-    *v = s->n_values ? s->values[0] : 0;
-    if (s->n_values == 1 && s->n_times <= 1) return B_ONE;
-    if (s->n_values == 0) return B_NONE;
-    if (gathered(w, p, s, multi, v)) return B_ONE;
-    return s->n_values == s->n_times ? B_PAIRED : B_SPLIT;
+    *v = s->n_values ? s->values[0] : s->n_times; /* a timestamp without a value counts 1 */
+    if (s->n_values <= 1 && s->n_times <= 1) return B_ONE;
+    return gathered(w, p, s, multi, v) ? B_ONE : B_SPLIT;
 }
 
 static bool all_ones(const dw *w, const profile *p)
@@ -115,11 +111,9 @@ static void put_values(dw *w, const b_profile *g, size_t i, const sample *s, b_k
     buf *b = w->out;
     int64_t v;
     size_t at = dw_begin(b, 2);
-    if (kind == B_PAIRED) {
-        for (uint32_t k = 0; k < s->n_values; k++) pb_put_varint(b, (uint64_t)s->values[k]);
-    } else if (kind == B_SPLIT) {
-        pb_put_varint(b, (uint64_t)s->values[row]);
-    } else if (kind == B_ONE) {
+    if (kind == B_SPLIT) {
+        pb_put_varint(b, s->n_values ? (uint64_t)s->values[row] : 1);
+    } else {
         for (size_t t = 0; t < g->n; t++) {
             const profile *p = &g->p[g->at[t]];
             sample x = sample_at(w->m, p, i);
@@ -162,14 +156,12 @@ static void put_samples(dw *w, const b_profile *g)
         sample s = sample_at(w->m, g->p, i);
         int64_t v;
         b_kind kind = kind_of(w, g->p, &s, g->n > 1, &v);
-        if (kind != B_SPLIT) {
-            put_sample(w, g, i, &s, kind, 0);
-            continue;
-        }
-        dw_note(w, LOSS_SAMPLE_SHAPE, NULL, (str){0}, "samples");
-        if (s.n_times > s.n_values)
+        if (kind == B_SPLIT || !s.n_values)
+            dw_note(w, LOSS_SAMPLE_SHAPE, NULL, (str){0}, "samples");
+        if (s.n_values && s.n_times > s.n_values)
             dw_note(w, LOSS_TIMESTAMP, NULL, STR("without a value"), "samples");
-        for (uint32_t k = 0; k < s.n_values; k++) put_sample(w, g, i, &s, kind, k);
+        uint32_t rows = kind == B_SPLIT ? sample_observations(&s) : 1;
+        for (uint32_t k = 0; k < rows; k++) put_sample(w, g, i, &s, kind, k);
     }
 }
 
@@ -287,8 +279,8 @@ static uint64_t choose_unit(dw *w, const profile *p, bool multi)
     for (size_t i = 0; i < p->n_samples; i++) {
         sample s = sample_at(w->m, p, i);
         int64_t v;
-        bool split = kind_of(w, p, &s, multi, &v) == B_SPLIT;
-        uint32_t n = split && s.n_times > s.n_values ? s.n_values : s.n_times; /* what is written */
+        uint32_t n = s.n_times, rows = sample_observations(&s);
+        if (kind_of(w, p, &s, multi, &v) == B_SPLIT && n > rows) n = rows; /* what is written */
         for (uint32_t k = 0; k < n; k++) {
             exact &= s.times[k] % ms == 0;
             if (s.times[k] > max) max = s.times[k];
