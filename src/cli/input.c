@@ -178,8 +178,8 @@ bool input_is_known(cli *c, input *in)
 bool input_holds_otlp(cli *c, input *in)
 {
     if (!input_is_known(c, in)) return false;
-    const format *f = input_other_format(c, in);
-    if (!f) return true;
+    const format *f = c->o.from ? format_named(str_of(c->o.from)) : input_other_format(c, in);
+    if (!f || f->payloads || f == &format_otep239) return true; /* layouts of OTLP */
     cli_fail(c, EXIT_BAD_INPUT, "%s: this is %s, %s: `kiln convert` makes OTLP of it",
              input_name(in->path), f->name,
              c->o.fix ? "and --fix repairs OTLP" : "for which there are no rules");
