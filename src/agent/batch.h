@@ -77,7 +77,7 @@ typedef struct agent_attrs {
     X(threads_lost, "threads not watched: too many, or the kernel gave no timer")                  \
     X(signal_moved, "times the program took our signal and we moved to another one")               \
     X(events_closed, "perf events that the program closed; reopened within a second")              \
-    X(strangers, "signals that were not ours")
+    X(strangers, "signals that are not ours, or came after their thread had ended")
 
 typedef struct capture_counts {
 #define X(name, what) uint64_t name;
