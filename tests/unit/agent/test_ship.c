@@ -266,6 +266,8 @@ static void test_resource(void **state)
         {NULL, NULL, false, "container.id",
          "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},
         {NULL, NULL, false, "service.instance.id", "00000000-0000-4000-8000-000000000000"},
+        {NULL, NULL, false, "process.command_line", "(none)"}, /* may hold secrets */
+        {NULL, NULL, false, "process.command_args", "(none)"},
     };
     resource_facts f = {
         .program = STR("/usr/bin/app"),

@@ -231,6 +231,7 @@ static answer_kind judged(const receive_reply *r, bool grpc, answer *out)
         assert_ok(http_message_add(&m, &m.trailers, r->trailers[i].name, r->trailers[i].value, &e),
                   &e);
     buf_str(&m.body, buf_view(&r->body));
+    assert_true(r->body.n <= HTTP_MAX_ANSWER); /* T-17 */
     if (grpc)
         answer_of_grpc(&m, out);
     else
