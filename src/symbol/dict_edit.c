@@ -160,6 +160,24 @@ void dict_edit_lines(dict_edit *x, uint32_t at, const line *v, size_t n)
     for (size_t i = 0; i < n; i++) d->lines.v[d->lines.n++] = v[i];
 }
 
+void dict_edit_location_without(dict_edit *x, uint32_t at, str key)
+{
+    dict *d = x->d;
+    span had = d->locations.v[at].attrs, left = {(uint32_t)d->attr_refs.n, 0};
+    if (!vec_reserve(x->a, &d->attr_refs, had.n) || d->attr_refs.n + had.n > UINT32_MAX) {
+        x->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < had.n; i++) {
+        uint32_t attr = d->attr_refs.v[had.at + i];
+        if (str_eq(dict_str(d, d->attributes.v[attr].key), key)) continue;
+        d->attr_refs.v[left.at + left.n++] = attr;
+    }
+    if (left.n == had.n) return;
+    d->attr_refs.n += left.n;
+    d->locations.v[at].attrs = left;
+}
+
 void dict_edit_mapping_attrs(dict_edit *x, uint32_t at, const uint32_t *v, size_t n)
 {
     dict *d = x->d;

@@ -25,3 +25,5 @@ uint32_t dict_edit_attribute_bool(dict_edit *x, str key, bool value);
 /* Replaces the lines of a location, the attributes of a mapping. */
 void dict_edit_lines(dict_edit *x, uint32_t at, const line *v, size_t n);
 void dict_edit_mapping_attrs(dict_edit *x, uint32_t at, const uint32_t *v, size_t n);
+/* Takes the attribute of this key from a location. */
+void dict_edit_location_without(dict_edit *x, uint32_t at, str key);

@@ -123,6 +123,8 @@ static void look_up(symbolizer *s, uint32_t i, symbolize_report *r)
     p->s.n_found++;
     p->s.n_inlined += n > 1;
     dict_edit_lines(&s->edit, i, lines, n);
+    /* It was said of the lines before (OTEP 0239).  Nothing here knows which functions the linker folded. */
+    dict_edit_location_without(&s->edit, i, STR("pprof.location.is_folded"));
 }
 
 /* ---- mappings ---- */

@@ -280,6 +280,34 @@ static void test_force(void **state)
     arena_free(&x.a);
 }
 
+/* OTEP 0239: is_folded is computed again when symbols change.  Other attributes stay, and so does the flag of a location that has its
+ * lines already. */
+static void test_folded(void **state)
+{
+    (void)state;
+    made x;
+    char path[4096];
+    uint64_t address = (uint64_t)(uintptr_t)&marked + 1;
+    mapping m = own_mapping(address, path, sizeof path);
+    begin_model(&x);
+    uint32_t map = add_mapping(&x, m, path, NULL, NULL);
+    uint32_t attrs[] = {builder_attribute_bool(&x.b, STR("pprof.location.is_folded"), true),
+                        builder_attribute_str(&x.b, STR("profile.frame.type"), STR("native"))};
+    uint32_t fn = builder_function(&x.b, &(function){.name = builder_string(&x.b, STR("kept"))});
+    uint32_t at[] = {
+        builder_location(&x.b, map, address, NULL, 0, attrs, 2),
+        builder_location(&x.b, map, address + 1, &(line){.function = fn}, 1, attrs, 2)};
+    end_model(&x, at, 2, 0);
+    run(&x, (symbolize_opts){0});
+    const dict *d = &x.m.dict;
+    assert_true(str_eq(name_of(&x.m, at[0]), STR("marked")));
+    span named = d->locations.v[at[0]].attrs, kept = d->locations.v[at[1]].attrs;
+    assert_u64(named.n, 1);
+    assert_u64(d->attr_refs.v[named.at], attrs[1]);
+    assert_u64(kept.n, 2);
+    arena_free(&x.a);
+}
+
 /* ---- what is not found ---- */
 
 static void test_states(void **state)
@@ -396,6 +424,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_proven, begin, end),
         cmocka_unit_test_setup_teardown(test_damaged_cache, begin, end),
         cmocka_unit_test_setup_teardown(test_force, begin, end),
+        cmocka_unit_test_setup_teardown(test_folded, begin, end),
         cmocka_unit_test_setup_teardown(test_states, begin, end),
         cmocka_unit_test_setup_teardown(test_perf_map, begin, end),
         cmocka_unit_test_setup_teardown(test_kernel, begin, end),
