@@ -285,9 +285,14 @@ uint32_t builder_link(builder *b, const uint8_t trace_id[16], const uint8_t span
 
 uint32_t builder_attribute(builder *b, str key, const any *value, str unit)
 {
-    dict *d = &b->m.dict;
-    if (!key.n && !unit.n && value->kind == ANY_EMPTY) return 0;
     uint32_t key_i = builder_string(b, key), unit_i = builder_string(b, unit);
+    return builder_attribute_at(b, key_i, value, unit_i);
+}
+
+uint32_t builder_attribute_at(builder *b, uint32_t key_i, const any *value, uint32_t unit_i)
+{
+    dict *d = &b->m.dict;
+    if (!key_i && !unit_i && value->kind == ANY_EMPTY) return 0;
     if (b->failed || !room(b, &b->attributes)) return fail(b), 0;
     uint64_t h = builder_hash_any(value, hash_mix(b->seed, (uint64_t)key_i << 32 | unit_i));
     uint32_t i = b->unique ? 0 : hash_first(&b->attributes, h);

@@ -43,6 +43,8 @@ uint32_t builder_location(builder *b, uint32_t mapping, uint64_t address, const 
                           size_t n_lines, const uint32_t *attrs, size_t n_attrs);
 uint32_t builder_link(builder *b, const uint8_t trace_id[16], const uint8_t span_id[8]);
 uint32_t builder_attribute(builder *b, str key, const any *value, str unit);
+/* The same of strings that are in the builder already. */
+uint32_t builder_attribute_at(builder *b, uint32_t key, const any *value, uint32_t unit);
 uint32_t builder_stack(builder *b, const uint32_t *locations, size_t n); /* leaf first */
 
 /* Shorthands for builder_attribute. */

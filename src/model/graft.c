@@ -30,9 +30,8 @@ uint32_t graft_string(graft *g, uint32_t i)
 uint32_t graft_attribute(graft *g, uint32_t i)
 {
     const attribute *t = &g->m->dict.attributes.v[i];
-    const dict *d = &g->m->dict;
-    return MAPPED(g->attribute[i],
-                  builder_attribute(g->to, d->strings.v[t->key], &t->value, d->strings.v[t->unit]));
+    return MAPPED(g->attribute[i], builder_attribute_at(g->to, graft_string(g, t->key), &t->value,
+                                                        graft_string(g, t->unit)));
 }
 
 /* Translates a list of attribute indices into scratch; an index that became 0 says nothing. */

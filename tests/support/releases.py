@@ -43,7 +43,7 @@ RAISED = {
 # Values that were wrong, by path: why.
 CORRECTED = {
     '.output.files[].profiles[].observations': 'a store that adds samples up carries the number of their observations',
-    '.output.files[].dictionary.mapping': 'a sum over blocks may hold an entry twice: the count depends on the seed of the hash tables',
+    '.output.files[].dictionary.mapping': 'a sum over blocks held an entry twice, or not, by the seed of the hash tables',
     '.output.files[].dictionary.location': 'the same',
     '.output.files[].dictionary.attribute': 'the same',
     '.output.files[].dictionary.string': 'a sum says its observations too, by an attribute',

@@ -2,6 +2,7 @@
 #include "../../support/test.h"
 
 #include "model/builder.h"
+#include "model/graft.h"
 
 #include <string.h>
 
@@ -290,6 +291,40 @@ static void out_of_memory_is_a_loop(void **state)
     }
 }
 
+/* A dictionary that is taken over without a search, and then another one: what both have is found, whatever the seed.  Two attributes
+ * of the first share their key. */
+static void what_was_unique_is_found(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 64; seed++) {
+        arena from = {0}, work = {0}, a = {.seed = seed};
+        builder b;
+        model m;
+        graft g;
+        err e = {0};
+        assert_true(builder_init(&b, &from));
+        uint32_t one = builder_attribute_str(&b, STR("build_id"), STR("1")),
+                 two = builder_attribute_str(&b, STR("build_id"), STR("2"));
+        uint32_t maps[] = {builder_mapping(&b, &(mapping){.memory_start = 4096}, &one, 1),
+                           builder_mapping(&b, &(mapping){.memory_start = 8192}, &two, 1)};
+        uint32_t at[] = {builder_location(&b, maps[0], 5000, NULL, 0, NULL, 0),
+                         builder_location(&b, maps[1], 9000, NULL, 0, NULL, 0)};
+        uint32_t stack = builder_stack(&b, at, 2);
+        assert_ok(builder_finish(&b, &m, &e), &e);
+        builder to;
+        assert_true(builder_init(&to, &a));
+        to.unique = true;
+        assert_true(graft_init(&g, &to, &m, &work));
+        uint32_t first = graft_stack(&g, stack);
+        assert_true(builder_index(&to));
+        assert_true(graft_init(&g, &to, &m, &work));
+        assert_u64(graft_stack(&g, stack), first);
+        assert_u64(to.m.dict.strings.n, m.dict.strings.n);
+        assert_u64(to.m.dict.mappings.n, 3);
+        arena_free(&from), arena_free(&work), arena_free(&a);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -301,6 +336,7 @@ int main(void)
         cmocka_unit_test(a_sample_alone_is_enough),
         cmocka_unit_test(mixed_shapes_have_offsets),
         cmocka_unit_test(seed_does_not_matter),
+        cmocka_unit_test(what_was_unique_is_found),
         cmocka_unit_test(out_of_memory_is_a_loop),
     };
     return cmocka_run_group_tests_name("builder", tests, NULL, NULL);
