@@ -66,6 +66,8 @@ void splunk_read_lose(splunk_reader *r, loss_concept c, const char *carried_as, 
 
 void splunk_list_begin(splunk_reader *r);
 NODISCARD bool splunk_list_add(splunk_reader *r, u32s *to, uint32_t attr);
+/* An attribute of any value; one without a key is lost: OTLP has none. */
+NODISCARD bool splunk_list_any(splunk_reader *r, u32s *to, str key, const any *value);
 NODISCARD bool splunk_list_str(splunk_reader *r, u32s *to, const char *key, str value);
 NODISCARD bool splunk_list_int(splunk_reader *r, u32s *to, const char *key, uint64_t value);
 

@@ -162,7 +162,7 @@ static bool pprof_attr(splunk_reader *r, const keyvalue *kv, const body *b, u32s
     if (str_eq(kv->key, STR(SPLUNK_PROFILE_ID)) && kv->value.kind == ANY_STRING &&
         kv->value.n == 32 && hex_decode(any_str(&kv->value), r->g.profile_id))
         return true;
-    return splunk_list_add(r, to, builder_attribute(&r->b, kv->key, &kv->value, (str){0}));
+    return splunk_list_any(r, to, kv->key, &kv->value);
 }
 
 static bool pprof_group_attrs(splunk_reader *r, const splunk_record *rec, body *b)

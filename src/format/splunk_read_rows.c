@@ -40,6 +40,13 @@ bool splunk_list_add(splunk_reader *r, u32s *to, uint32_t attr)
     return true;
 }
 
+bool splunk_list_any(splunk_reader *r, u32s *to, str key, const any *value)
+{
+    if (key.n) return splunk_list_add(r, to, builder_attribute(&r->b, key, value, (str){0}));
+    splunk_read_lose(r, LOSS_ATTRIBUTE, NULL, 1, STR("without a key")); /* P-28 */
+    return true;
+}
+
 bool splunk_list_str(splunk_reader *r, u32s *to, const char *key, str value)
 {
     return !value.n || splunk_list_add(r, to, builder_attribute_str(&r->b, str_of(key), value));

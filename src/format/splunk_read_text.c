@@ -137,12 +137,10 @@ static bool sample_attrs(splunk_reader *r, const splunk_record *rec, const splun
     for (size_t i = 0; i < rec->attrs.n; i++) {
         const keyvalue *kv = &rec->attrs.v[i];
         if (is_taken(kv->key)) continue;
-        uint32_t attr;
-        if (str_eq(kv->key, STR(SPLUNK_TRUNCATED)) && kv->value.kind == ANY_BOOL && kv->value.i)
-            attr = builder_attribute_bool(&r->b, STR(KILN_ATTR_STACK_TRUNCATED), true);
-        else
-            attr = builder_attribute(&r->b, kv->key, &kv->value, (str){0});
-        if (!splunk_list_add(r, &r->row_attrs, attr)) return false;
+        bool cut =
+            str_eq(kv->key, STR(SPLUNK_TRUNCATED)) && kv->value.kind == ANY_BOOL && kv->value.i;
+        str key = cut ? STR(KILN_ATTR_STACK_TRUNCATED) : kv->key;
+        if (!splunk_list_any(r, &r->row_attrs, key, &kv->value)) return false;
     }
     if (rec->time)
         return splunk_list_int(r, &r->row_attrs, KILN_ATTR_SPLUNK_OBSERVED, rec->observed);
