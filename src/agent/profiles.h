@@ -40,5 +40,5 @@ NODISCARD bool profiles_make(const profiles_in *in, arena *a, model *out, err *e
 /* The metadata line of a thread behind its name: `#7 prio=0 os_prio=0 cpu=0.12ms ...`. */
 void profiles_thread_text(const agent_sample *s, const agent_thread *t, uint64_t boot,
                           uint64_t ticks, char *out, size_t cap);
-/* "RUNNING", "SLEEPING" ...; "UNKNOWN" for a letter nobody knows. */
+/* Our word of wire/thread_state.h, "RUNNING", "SLEEPING" ...; "UNKNOWN" for a letter nobody knows. */
 const char *profiles_state_name(char state);

@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 #include "wire/carried.h"
+#include "wire/thread_state.h"
 #include "base/ban.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -82,13 +83,19 @@ static void add_context(making *m, uint32_t at)
     }
 }
 
+static void add_state(making *m, const agent_sample *s)
+{
+    str ours = str_of(profiles_state_name(s->state));
+    add(m, builder_attribute_str(&m->b, STR(ATTR_THREAD_STATE), thread_state_word(ours)));
+    if (thread_state_has_detail(ours))
+        add(m, builder_attribute_str(&m->b, STR(KILN_ATTR_THREAD_STATE), ours));
+}
+
 static void add_logs(making *m, const agent_sample *s, const agent_thread *t)
 {
     char text[256];
-    bool body = m->in->style == PROFILES_TEXT;
-    str state = str_of(profiles_state_name(s->state));
-    add(m, builder_attribute_str(&m->b, STR(ATTR_THREAD_STATE), state));
-    if (!body) return;
+    add_state(m, s);
+    if (m->in->style != PROFILES_TEXT) return;
     profiles_thread_text(s, t, m->in->boot, m->in->ticks, text, sizeof text);
     add(m, builder_attribute_str(&m->b, STR(KILN_ATTR_SPLUNK_THREAD), str_of(text)));
     add(m, m->observed);
@@ -104,8 +111,7 @@ void profiles_set_attrs(making *m, const agent_sample *s)
     if (s->kind == SAMPLE_WALL && m->in->style != PROFILES_OTLP) {
         add_logs(m, s, t);
     } else {
-        str state = str_of(profiles_state_name(s->state));
-        add(m, builder_attribute_str(&m->b, STR(ATTR_THREAD_STATE), state));
+        add_state(m, s);
         if (s->wchan[0])
             add(m, builder_attribute_str(&m->b, STR(KILN_ATTR_THREAD_WCHAN), str_of(s->wchan)));
     }

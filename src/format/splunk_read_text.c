@@ -2,6 +2,7 @@
  * become one Profile. */
 #include "format/splunk_read.h"
 
+#include "wire/thread_state.h"
 #include "base/ban.h"
 
 static bool describes_measurement(str key)
@@ -116,9 +117,11 @@ static bool thread_attrs(splunk_reader *r, const splunk_stack *s)
             return false;
     }
     str state = s->state.n ? s->state : t->status, prefix = STR(SPLUNK_NATIVE_STATE);
-    if (r->native && str_starts(state, prefix))
-        state = (str){state.p + prefix.n, state.n - prefix.n};
-    return splunk_list_str(r, to, ATTR_THREAD_STATE, state);
+    if (!r->native || !str_starts(state, prefix))
+        return splunk_list_str(r, to, ATTR_THREAD_STATE, state);
+    str ours = {state.p + prefix.n, state.n - prefix.n};
+    return splunk_list_str(r, to, ATTR_THREAD_STATE, thread_state_word(ours)) &&
+           (!thread_state_has_detail(ours) || splunk_list_str(r, to, KILN_ATTR_THREAD_STATE, ours));
 }
 
 /* Attributes that are fields of the sample, the Profile or the format. */

@@ -1,11 +1,12 @@
 /* Records whose body is text: one for every observation. */
 #include "format/splunk_write.h"
 
+#include "wire/thread_state.h"
 #include "base/ban.h"
 #include <inttypes.h>
 
 typedef struct stack_facts {
-    const attribute *thread, *name, *id, *state; /* of the sample */
+    const attribute *thread, *name, *id, *state, *detail; /* of the sample */
 } stack_facts;
 
 static bool text_char(char c) { return (unsigned char)c >= 0x20 && c != 0x7f; }
@@ -31,11 +32,16 @@ static void put_thread_name(splunk_writer *w, str name, buf *out)
         buf_putc(out, name.p[i] == '"' ? '\'' : text_char(name.p[i]) ? name.p[i] : '?');
 }
 
+static str text_of(const attribute *a)
+{
+    return a && a->value.kind == ANY_STRING ? any_str(&a->value) : (str){0};
+}
+
 static void put_meta(splunk_writer *w, const stack_facts *f, buf *out)
 {
     splunk_thread t = {0};
-    str state =
-        f->state && f->state->value.kind == ANY_STRING ? any_str(&f->state->value) : (str){0};
+    str state = text_of(f->state);
+    if (w->native) state = thread_state_ours(state, text_of(f->detail));
     if (f->thread || f->name || f->id) {
         buf_putc(out, '"');
         if (f->name && f->name->value.kind == ANY_STRING)
@@ -156,6 +162,9 @@ static bool sample_attrs(splunk_writer *w, const sample *s, stack_facts *f, splu
             f->id = at;
         else if (str_eq(key, STR(ATTR_THREAD_STATE)))
             f->state = at;
+        else if (str_eq(key, STR(KILN_ATTR_THREAD_STATE)) && w->native &&
+                 thread_state_has_detail(text_of(at)))
+            f->detail = at;
         else if (str_eq(key, STR(KILN_ATTR_SPLUNK_THREAD)))
             f->thread = at;
         else if (str_eq(key, STR(KILN_ATTR_SPLUNK_OBSERVED)) && at->value.kind == ANY_INT)

@@ -168,7 +168,7 @@ static void test_joined(void **state)
     assert_u64(first.values[1], 20);
     assert_u64(first.times[1], T0 + 3);
     assert_str(attr(&w, &first, ATTR_THREAD_NAME), "worker");
-    assert_str(attr(&w, &first, ATTR_THREAD_STATE), "RUNNING");
+    assert_str(attr(&w, &first, ATTR_THREAD_STATE), "running");
     assert_str(attr(&w, &first, KILN_ATTR_STACK_TRUNCATED), "");
     assert_str(attr(&w, &cut, KILN_ATTR_STACK_TRUNCATED), "set");
     assert_u64(w.m.dict.links.v[linked.link].trace_id[0], 1);
@@ -176,7 +176,7 @@ static void test_joined(void **state)
     assert_str(attr(&w, &other, ATTR_THREAD_NAME), "");
     assert_u64(wall->n_samples, 2);
     sample waits = sample_at(&w.m, wall, 1);
-    assert_str(attr(&w, &waits, ATTR_THREAD_STATE), "SLEEPING");
+    assert_str(attr(&w, &waits, ATTR_THREAD_STATE), "sleeping");
     assert_str(attr(&w, &waits, KILN_ATTR_THREAD_WCHAN), "futex_wait");
     end(&w);
 }

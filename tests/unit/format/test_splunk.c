@@ -521,9 +521,11 @@ static void test_native_names(void **state)
 static const struct {
     const char *key, *value, *state, *name, *thread;
 } senders[] = {
-    {"telemetry.sdk.name", "kiln", "linux.Thread.State: RUNNING", "app::Worker::run", "RUNNING"},
+    {"telemetry.sdk.name", "kiln", "linux.Thread.State: RUNNING", "app::Worker::run", "running"},
+    {"telemetry.sdk.name", "kiln", "linux.Thread.State: DISK_SLEEP", "app::Worker::run",
+     "sleeping"},
     {"telemetry.sdk.name", "kiln", "", "app::Worker::run", "runnable"},
-    {"service.name", "demo", "linux.Thread.State: RUNNING", "app::Worker::run", "RUNNING"},
+    {"service.name", "demo", "linux.Thread.State: RUNNING", "app::Worker::run", "running"},
     {"telemetry.sdk.language", "cpp", "linux.Thread.State: IDLE", "app::Worker::run", "IDLE"},
     /* Nothing says that the dot is not part of the name. */
     {"telemetry.sdk.language", "cpp", "RUNNING", "app::Worker.run", "RUNNING"},
