@@ -377,7 +377,7 @@ static bool is_build_id(const named *a)
 static void look_mapping(layout_walk *w, const node *x)
 {
     const field_desc *fd = message_field_named(x->m, STR("attribute_indices"));
-    if (!fd || !w->c->on[RULE_P76] || !x->bytes.n) return; /* an empty entry is no mapping */
+    if (!fd || !w->c->on[RULE_P76] || !x->bytes.n) return; /* an empty entry is not a mapping */
     bool found = false;
     pb_cur c = pb_open(x->bytes.p, x->bytes.n, NULL);
     for (pb_field f; !found && pb_next(&c, &f);) {

@@ -191,7 +191,7 @@ static void decide(const table *t, v3_table which, v3_reading *out)
     /* An id is never 0; only a mapping may be unset. */
     if (position && t->n_zero) {
         out->weak = which == V3_FUNCTION && id;
-        snprintf(out->why, n, "a reference to a %s is 0, which is no id", name);
+        snprintf(out->why, n, "a reference to a %s is 0, which is not an id", name);
     } else if (position && !id) {
         snprintf(out->why, n, "no %s has the id %" PRIu64, name, t->not_id);
     } else if (!position && id) {
